@@ -1,4 +1,7 @@
-"""Which columns of houses matter to their prices, to which houses, and in which direction.
+"""Which columns matter
+====================
+
+Which columns of houses matter to their prices, to which houses, and in which direction.
 
 The prices are made up, so that the truth is known: the noise matters to none. Run it with
 ``python examples/importances.py``.

@@ -1,4 +1,7 @@
-"""A Gaussian process on 20,000 rows: what is noise, what is not known, and what the curve may be.
+"""A Gaussian process that knows what it does not know
+===================================================
+
+A Gaussian process on 20,000 rows: what is noise, what is not known, and what the curve may be.
 
 The temperatures of a year have a gap in the summer, where a kernel machine should know that it knows less. Run it with
 ``python examples/uncertainty.py``.
