@@ -828,13 +828,21 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _decision_values(self, X: Any) -> NDArray[Any]:
         """Decision values, one column per row of ``coef_``."""
-        falls_back = hasattr(self, "region_") and decays(self.map_.kernel_)
 
         def left(prepared: Any) -> Matrix:
             return fallback(self.region_.distances(prepared))
 
-        size = np.full(len(self.coef_), MARGINS)
-        return self.linear_values(X, self.coef_, self.intercept_, size=size, left=left if falls_back else None)
+        left_of = left if self.falls_back else None
+        return self.linear_values(X, self.coef_, self.intercept_, size=self.size_of_decisions(), left=left_of)
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether decision values of rows that extrapolate fall back to the intercept."""
+        return hasattr(self, "region_") and decays(self.map_.kernel_)
+
+    def size_of_decisions(self) -> Matrix:
+        """How large decision values are, one number per row of coefficients."""
+        return np.full(len(self.coef_), MARGINS)
 
     @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[Any]:

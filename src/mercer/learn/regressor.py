@@ -597,7 +597,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.__dict__.pop("target_range_", None)
 
     @property
-    def _clips(self) -> bool:
+    def clips(self) -> bool:
         """Whether predictions are kept near the targets that were learned from."""
         if not hasattr(self, "target_range_"):
             return False
@@ -606,11 +606,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return not (is_exact(self) or has_linear_term(self.map_.kernel_))
 
     @property
-    def _predicted_region(self) -> Region | None:
+    def predicted_region(self) -> Region | None:
         """The region to whose surface rows outside are moved before they are predicted; None where they stay."""
         if self.extrapolate != "auto" or is_exact(self) or not hasattr(self, "region_"):
             return None
         return self.region_.widened() if self.map_.has_landmarks and decays(self.map_.kernel_) else None
+
+    @property
+    def has_one_target(self) -> bool:
+        """Whether the targets of ``fit`` were one number for every row."""
+        return self._single
 
     @property
     def _one_column(self) -> bool:
@@ -856,15 +861,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
         """Predictions by coefficients, each within the range of its targets."""
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
-        size = self._size_of_predictions()
+        size = self.size_of_predictions()
         size = None if size is None else np.resize(size, len(coef))
-        y = self.linear_values(X, coef, intercept, np.float64, size, within=self._predicted_region)
+        y = self.linear_values(X, coef, intercept, np.float64, size, within=self.predicted_region)
         if self.loss == "poisson":
-            with np.errstate(over="ignore" if self._clips else "warn"):
+            with np.errstate(over="ignore" if self.clips else "warn"):
                 y = np.exp(y)
         if hasattr(self, "quantiles_"):
             y = without_crossings(y.reshape(len(y), -1, len(self.quantiles_)), self.quantiles_)
-        if self._clips:
+        if self.clips:
             least, most = Region(*self.target_range_).widened()
             y = np.clip(y, *(one if y.ndim == 2 else one[:, None] for one in (least, most)))
         return y
@@ -885,7 +890,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         check_is_fitted(self)
         return self._predicted(X, coef, intercept)
 
-    def _size_of_predictions(self) -> Matrix | None:
+    def size_of_predictions(self) -> Matrix | None:
         """How large they are, before a link, one number per row of coefficients; None where nothing tells."""
         if not hasattr(self, "target_range_"):
             return None
