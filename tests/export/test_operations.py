@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from mercer._array import hadamard, irfft, rfft
+from mercer._array import count_sketch, hadamard, irfft, rfft
 from mercer.export import NotExportedError
 from mercer.export import namespace as xp
 from mercer.export.symbol import Symbol, Tracing
@@ -38,6 +38,11 @@ def test_hadamard_transforms(width):
 
 def test_hadamard_transforms_of_several_rows_each():
     assert_same(lambda X: hadamard(X[:, None, :] * np.array([[1.0], [-2.0]])), rows(256))
+
+
+def test_entries_in_one_bucket_are_added():
+    buckets, signs = np.array([1, 0, 1, 1], dtype=np.int32), np.array([1, -1, -1, 1], dtype=np.int8)
+    assert_same(lambda X: count_sketch(X, buckets, signs, 3), rows(4))
 
 
 @pytest.mark.parametrize("width", [2, 3, 8, 63, 100, 513])

@@ -8,7 +8,7 @@ import pytest
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 
 from ..tables import ROWS, every_value, first_of_class, obeying
-from .running import assert_agree, run
+from .running import TOLERANCES, assert_agree, run
 
 DTYPES = ("float32", "float64")
 CLASSIFIED = {"label": "predict", "decision_values": "decision_function", "probabilities": "predict_proba"}
@@ -65,6 +65,9 @@ def test_features(row, dtype):
     assert_agree(run(map, new, dtype)["features"], map.transform(new), dtype)
 
 
+# Where quantiles leave a step open, lengths that are tried may go beyond float32; that is not looked at here.
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @every_value(number=range(len(ROWS)), name=LEARNERS, dtype=DTYPES)
 def test_learners(number, name, dtype):
     row = ROWS[number]
@@ -75,6 +78,10 @@ def test_learners(number, name, dtype):
     assert set(found) == set(outputs)
     for output, method in outputs.items():
         expected = getattr(model, method)(new)
-        if output == "distances":  # what rounding does to squares, it does to the root of a small one many times over
-            found[output], expected = found[output] ** 2, expected**2
+        if output == "distances":  # small ones are the roots of what is left of large squares
+            np.testing.assert_array_less(
+                np.abs(found[output] ** 2 - expected**2),
+                TOLERANCES[dtype] * (expected**2 + 2.0 * model.centre_lengths_),
+            )
+            continue
         assert_agree(found[output], expected, dtype)

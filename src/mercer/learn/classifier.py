@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._array import to_numpy
-from .._checks import check_choice, check_positive, check_whole
+from .._checks import check_choice, check_positive, check_share, check_whole
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
@@ -568,7 +568,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: WeightArgument = None,
+        *,
+        decay: float = 1.0,
+    ) -> Self:
         """Learn from more rows, where the loss is "squared".
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -578,15 +586,21 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         X, y, sample_weight : as for ``fit``
         classes : all labels that will ever come, or a list of those of every task
             Needed in the first call, and may be left out later.
+        decay : float, default=1.0
+            What rows of earlier calls count from now on, as a share of what they counted before. A row that is n calls
+            old then counts decay ** n: about half after h rows with ``decay=0.5 ** (len(X) / h)``, or after a time of h
+            with ``decay=0.5 ** (elapsed / h)``. Where rows are to leave all at once, use :meth:`forget`, with the
+            weight that they have come to as ``sample_weight``.
         """
         self.check_arguments()
+        check_share("decay", decay)
         self._check_additive()
         known = known_classes(classes, getattr(self, "classes_", None) if self.is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
         self._make_ready(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
-        return self._add(X, y, sample_weight)
+        return self._add(X, y, sample_weight, decay)
 
     def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
         super()._renew(moments, precision, report)

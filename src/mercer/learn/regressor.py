@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._array import to_numpy
-from .._checks import check_choice, check_positive, check_whole, is_number
+from .._checks import check_choice, check_positive, check_share, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
@@ -623,7 +623,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._single and not hasattr(self, "quantiles_")
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: WeightArgument = None, *, decay: float = 1.0
+    ) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -632,9 +634,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Parameters
         ----------
         X, y, sample_weight : as for ``fit``
+        decay : float, default=1.0
+            What rows of earlier calls count from now on, as a share of what they counted before. A row that is n calls
+            old then counts decay ** n: about half after h rows with ``decay=0.5 ** (len(X) / h)``, or after a time of h
+            with ``decay=0.5 ** (elapsed / h)``. Where rows are to leave all at once, use :meth:`forget`, with the
+            weight that they have come to as ``sample_weight``.
         """
+        check_share("decay", decay)
         self._make_ready(X, y, sample_weight)
-        return self._add(X, y, sample_weight)
+        return self._add(X, y, sample_weight, decay)
 
     @property
     def sums_suffice(self) -> bool:
