@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..learn.prepare.column_scales import WIDEST
+from ..learn.prepare.offsets_and_factors import WIDEST
 from ..learn.prepare.preparation import Preparation
 from . import namespace as xp
 from .errors import NotExportedError

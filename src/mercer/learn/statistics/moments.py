@@ -111,7 +111,7 @@ class Moments(NamedTuple):
 
     def faded(self, share: float) -> Moments:
         """The same with every weight multiplied by a share; the number of rows stays."""
-        return Moments(*(share * total for total in self[:-1]), self.rows)
+        return Moments(*(share * total for total in self))._replace(rows=self.rows)
 
     def squared_errors(self, coef: Matrix, offset: Matrix) -> Matrix:
         """The sum of squared errors of a linear model on these rows, for every target."""
