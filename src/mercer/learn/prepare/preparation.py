@@ -665,6 +665,12 @@ class Preparation:
             return [(self.source_of(place), range(place, place + 1)) for place in range(self.n_encoded or 0)]
         return [(column.name, range(first, first + self.width_of(column))) for first, column in self._places]
 
+    def column_names(self, n_columns: int) -> list[str]:
+        """The names of the columns before anything is done to them, or their numbers where they have none."""
+        if self.columns is None:
+            return [self.source_of(place) for place in range(n_columns)]
+        return [column.name for column in self.columns]
+
     def encoded_sources(self, n_columns: int) -> Places:
         """The numbers of the columns that encoded columns come from."""
         return np.arange(n_columns) if self.columns is None else np.repeat(np.arange(len(self._widths)), self._widths)
