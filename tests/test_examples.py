@@ -173,7 +173,6 @@ def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 11
 
 
-<<<<<<< HEAD
 def test_the_forgetting_example_follows_a_truth_that_drifts(capsys):
     with example("forgetting") as module:
         last = {name: np.mean(errors[-10:]) for name, errors in module.main().items()}
@@ -181,12 +180,8 @@ def test_the_forgetting_example_follows_a_truth_that_drifts(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 
-def readme_row(map):
-    """What the table of the README says of a map: its name with the maps it takes, and its description."""
-=======
 def row_of(map):
     """What the table of the guide says of a map: its name with the maps it takes, and its description."""
->>>>>>> main
     inside = ", ".join("map" for _ in map.construction.parts)
     description = map.description
     name = f"`{map.__name__}({inside})`" if inside else f"`{map.__name__}`"
