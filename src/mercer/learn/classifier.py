@@ -22,6 +22,7 @@ from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
+from ..scale import computed, lazily
 from .argument_types import (
     ClassWeightArgument,
     KernelArgument,
@@ -858,6 +859,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
+    @lazily
     @in_kind_of_rows
     def decision_function(self, X: Any) -> Any:
         """Return how far rows are on the side of each class, or of the second of two classes.
@@ -899,6 +901,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """How large decision values are, one number per row of coefficients."""
         return np.full(len(self.coef_), MARGINS)
 
+    @lazily
     @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the classes of rows.
@@ -916,6 +919,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_is_fitted(self)
         return Tasks(self.classes_).predicted(self._decision_values(X))
 
+    @lazily
     @in_kind_of_rows
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of every class.
@@ -937,6 +941,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         return each(probabilities, self._log_odds_at(X))
 
+    @lazily
     @in_kind_of_rows
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithms of the probabilities of every class.
@@ -1012,7 +1017,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
         else:
-            predicted, y = to_numpy(self.predict(X)), to_numpy(y)
+            predicted, y, sample_weight = map(to_numpy, computed(self.predict(X), y, sample_weight))
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         weights = None if sample_weight is None else np.asarray(sample_weight)
