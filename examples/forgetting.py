@@ -1,9 +1,9 @@
 """The world changes. How does a model forget?
 ============================================
 
-Three models follow a stream whose truth drifts. One keeps every row, in one earlier rows count less and less, and one has
-a sliding window, which takes rows back. Every batch is predicted before it is learned from, so that the errors are those
-of new rows.
+Three models follow a stream whose truth drifts. One keeps every row, in one earlier rows count less and less, and
+one has a sliding window, which takes rows back. Every batch is predicted before it is learned from, so that the
+errors are those of new rows.
 """
 
 from __future__ import annotations

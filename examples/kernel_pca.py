@@ -34,8 +34,9 @@ took = time.process_time() - begin
 print(f"{N:,} rows, {took:.1f} processor seconds; share of the variance: {pca.explained_ratio_.sum():.0%}")
 
 # %%
-# No straight line through the columns tells the curves apart. On eight directions of the kernel a linear classifier does
-# so, from 2,000 rows. The picture shows the first direction and the one in which the curves are farthest apart.
+# No straight line through the columns tells the curves apart. On eight directions of the kernel a linear classifier
+# does so, from 2,000 rows. The picture shows the first direction and the one in which the curves are farthest
+# apart.
 
 few, others = slice(2000), slice(2000, 12_000)
 for name, points in (("columns", X), ("directions", Z)):
