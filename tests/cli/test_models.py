@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 from sklearn.linear_model import RidgeClassifier
@@ -19,7 +20,7 @@ import mercer
 from mercer import choose, data, report
 from mercer.cli.command_group import COMMANDS
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "command_line.md"
 
 
 # -- predict -----------------------------------------------------------------------------------------------------------
@@ -91,15 +92,37 @@ def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
 
 def test_files_that_are_no_models(folder, fails, tmp_path):
     for command in ("predict {} houses.csv", "evaluate {} houses.csv --target price", "inspect {}"):
-        assert "no model file of mercer" in fails(command.format("houses.csv"))
-        assert "none.mercer: no such file or directory; is the name right?" in fails(command.format("none.mercer"))
+        assert "not a model file of mercer" in fails(command.format("houses.csv"))
+        assert "none.mercer: no such file or directory; is the name correct?" in fails(command.format("none.mercer"))
     (tmp_path / "empty.mercer").write_bytes(b"")
-    assert "no model file of mercer" in fails(f"inspect {tmp_path}/empty.mercer")
+    assert "not a model file of mercer" in fails(f"inspect {tmp_path}/empty.mercer")
     whole = bytearray((folder / "houses.mercer").read_bytes())
     whole[-3] ^= 1
     (tmp_path / "flipped.mercer").write_bytes(whole)
     assert "SHA-256 differs" in fails(f"inspect {tmp_path}/flipped.mercer")
     assert "a damaged one" in fails(f"predict {tmp_path}/flipped.mercer houses.csv")
+
+
+# -- export ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_exported_model_answers_as_the_file(folder, run, tmp_path, frames, dtype):
+    output = tmp_path / "flowers.onnx"
+    result = run("export", "flowers.mercer", "--dtype", dtype, "-o", output)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("outputs label, decision_values, probabilities\n")
+    X = frames["flowers"][["a", "b"]].to_numpy(dtype=dtype)
+    label, _, probabilities = onnxruntime.InferenceSession(output).run(None, {"X": X})
+    model = mercer.load("flowers.mercer")
+    assert label.tolist() == model.predict(frames["flowers"][["a", "b"]].astype(dtype)).tolist()
+    np.testing.assert_allclose(probabilities, model.predict_proba(frames["flowers"][["a", "b"]]), atol=1e-5)
+
+
+def test_models_that_cannot_be_exported(folder, fails, tmp_path):
+    assert "column 'town' has levels" in fails(f"export houses.mercer -o {tmp_path}/m.onnx")
+    assert not (tmp_path / "m.onnx").exists()
+    assert "nothing was done" in fails("export flowers.mercer -o flowers.mercer", code=2)
 
 
 # -- evaluate ----------------------------------------------------------------------------------------------------------
@@ -212,8 +235,8 @@ def test_the_examples_of_help_work(stored, run, tmp_path, monkeypatch, name):
         assert result.exit_code == 0, result.output
 
 
-def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
-    lines = [line.strip() for line in README.read_text(encoding="utf-8").splitlines()]
+def test_the_lines_of_the_guide_work(run, tmp_path, monkeypatch):
+    lines = [line.strip().removeprefix("$ ") for line in GUIDE.read_text(encoding="utf-8").splitlines()]
     python = next(line for line in lines if line.startswith("python -c "))
     monkeypatch.chdir(tmp_path)
     exec(shlex.split(python)[2], {})
@@ -259,4 +282,4 @@ def test_a_pipeline_says_what_is_in_it(run, fails, folder, tmp_path):
     found = json.loads(run("inspect", tmp_path / "p.mercer", "--json").stdout)
     assert (found["kind"], found["steps"]) == ("Pipeline", ["StandardScaler", "RandomFourier", "RidgeClassifier"])
     assert (found["columns"], found["classes"], found["map"]) == (2, ["big", "small"], "RandomFourier")
-    assert "found a Pipeline: load it in Python" in fails("predict", tmp_path / "p.mercer", "houses.csv")
+    assert "found a Pipeline; load it in Python" in fails("predict", tmp_path / "p.mercer", "houses.csv")

@@ -52,6 +52,9 @@ class _Pair(Kernel):
     def coordinates(self, X: Array) -> Array:
         return self.left.coordinates(X)
 
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.coordinate_slopes(X)
+
     @property
     def has_gradient(self) -> bool:
         return self.left.has_gradient and self.right.has_gradient
@@ -135,6 +138,10 @@ class Sum(_Pair):
 
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.gradients(X, Y, weights) + self.right.gradients(X, Y, weights)
+
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        sides = {name: getattr(self, name).field_gradients(X, Y, weights) for name in ("left", "right")}
+        return {f"{side}__{name}": found for side, fields in sides.items() for name, found in fields.items()}
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) + self.right.value(t)
@@ -224,6 +231,13 @@ class Product(_Pair):
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         of_left = self.left.gradients(X, Y, weights * self.right.gram(X, Y))
         return of_left + self.right.gradients(X, Y, weights * self.left.gram(X, Y))
+
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        sides = {
+            "left": self.left.field_gradients(X, Y, weights * self.right.gram(X, Y)),
+            "right": self.right.field_gradients(X, Y, weights * self.left.gram(X, Y)),
+        }
+        return {f"{side}__{name}": found for side, fields in sides.items() for name, found in fields.items()}
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) * self.right.value(t)
@@ -316,6 +330,11 @@ class Scaled(Kernel):
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.gradients(X, Y, weights)
 
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        inner = self.kernel.field_gradients(X, Y, self.weight * weights)
+        own = np.asarray((weights * self.gram(X, Y)).sum())
+        return {"weight": own} | {f"kernel__{name}": found for name, found in inner.items()}
+
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.value(t)
 
@@ -363,6 +382,9 @@ class Scaled(Kernel):
 
     def coordinates(self, X: Array) -> Array:
         return self.kernel.coordinates(X)
+
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.kernel.coordinate_slopes(X)
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.spectral_block(X, Y)

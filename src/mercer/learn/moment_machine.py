@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -21,14 +22,18 @@ from ..gpu.device import Device
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import WeightArgument
+from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
 from .estimates.time_forecast import Work, sums_work
 from .features.kept_features import KeptFeatures
-from .features.prepared_rows import Chunk, PreparedRows
-from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out, is_several, rule_of
-from .machine import KernelMachine, row_stream
+from .features.prepared_rows import Chunk, PartRows, PreparedRows
+from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
+from .left_out.calibration import KeptRows
+from .left_out.leverages import LeftOut
+from .machine import as_given, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
@@ -37,13 +42,12 @@ from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
 from .protocols import LinearMachine
 from .solvers.choice import SolverCost, is_cheaper_exactly, path_cost, sums_cost
+from .solvers.evidence import Evidence, evident_alphas
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments, chunk_rows
 from .statistics.moments import SAFETY, precision_of, trace_of
 from .targets.regression_targets import checked_targets
 from .training_rows.region import MARGIN, Extremes, Region
-from .validation.calibration import KeptRows
-from .validation.leverages import LeftOut
 
 Matrix = NDArray[np.float64]
 PREPARATIONS = (OPEN, None)
@@ -52,8 +56,6 @@ COLUMNS = (OPEN, LEARNED, None)
 Factor = tuple[Matrix, bool]
 Sample = tuple[NDArray[Any], Matrix, Matrix]
 """Features, targets and weights of some rows."""
-Watch = Callable[[NDArray[Any], Chunk], None]
-"""Shown the features of every chunk of rows."""
 
 
 def can_add_rows(model: Any) -> bool:
@@ -71,7 +73,7 @@ class Tried(NamedTuple):
     """Where they were counted, the share of rows whose class each tells right."""
 
 
-class AdditiveMachine(KernelMachine, ABC):
+class AdditiveMachine(ColumnEffects, ABC):
     """A machine that is solved from the moments of features and targets."""
 
     keep_statistics: bool
@@ -332,6 +334,7 @@ class AdditiveMachine(KernelMachine, ABC):
             Needed where the kernel or the penalty is "auto": without it, rules take the place of a pilot.
         """
         self.check_arguments()
+        X, y, sample_weight = as_given(X, y, sample_weight)
         # Few rows now say nothing about how many will come: the map is the one for many.
         if not self._is_open:
             table = self._table(X, None, sample_weight, reset=True)
@@ -355,6 +358,7 @@ class AdditiveMachine(KernelMachine, ABC):
             found = rows.found_extremes().rows
             self.region_ = found.joined(before)  # type: ignore[union-attr]
 
+    @lazily
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
         """Which rows lie outside the region of the rows that were learned from.
 
@@ -388,9 +392,11 @@ class AdditiveMachine(KernelMachine, ABC):
             if not getattr(self.map_, "whiten", True):
                 self.prepare(X, y, sample_weight)  # its map gives plain kernel values
 
-    def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:
-        """Learn from more rows, with the preparation and the map that are there."""
+    def _add(self, X: Any, y: Any, sample_weight: WeightArgument, decay: float) -> Self:
+        """Learn from more rows with the existing preparation and map; earlier rows then count ``decay`` of before."""
         held, before = self.statistics_, self._before()
+        if held is not None and float(decay) < 1.0:
+            held = held.faded(float(decay))
         rows = self._more(X, y, sample_weight)
         more, precision = self._moments(rows, spent=0.0 if held is None else held.rounding(self._precision))
         if held is not None:
@@ -463,7 +469,7 @@ class AdditiveMachine(KernelMachine, ABC):
     def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> PreparedRows:
         """More rows, of which callbacks are told."""
         self.check_arguments()
-        table = self._labelled(X, y, sample_weight, reset=False)
+        table = self._labelled(*as_given(X, y, sample_weight), reset=False)
         passes = self._begin(table, FitContext(device=Device.of(X)))
         passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
         stream = row_stream(self.map_.seed_)
@@ -472,20 +478,22 @@ class AdditiveMachine(KernelMachine, ABC):
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
 
-    def _moments(self, rows: PreparedRows, watch: Watch | None = None, spent: float = 0.0) -> tuple[Moments, float]:
-        """The sums over all rows, and their precision; ``watch`` is shown the features that they are made of.
+    def _moments(
+        self, rows: PreparedRows, watcher: KeptRows | None = None, spent: float = 0.0
+    ) -> tuple[Moments, float]:
+        """The sums over all rows, and their precision; a ``watcher`` is shown the features that they are made of.
 
         ``spent`` is how far sums are off already that these are to be added to.
         """
         width = self.map_.n_components_
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
 
-        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
-            if watch is not None:
-                watch(Z, chunk)
-            return self._rounded_moments(Z, *self._targets(chunk), rows.n_rows, spent)
+        n_rows = rows.n_rows
 
-        *sums, rounded = self._summed(part, rows, 8 * width * width, "sums")
+        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
+            return self._rounded_moments(Z, *self._targets(chunk), n_rows, spent)
+
+        *sums, rounded = self._summed(part, rows, 8 * width * width, "sums", watcher)
         moments = Moments(*sums)
         return moments, moments.precision(float(rounded[0]), float(np.finfo(rows.dtype).eps))
 
@@ -535,6 +543,13 @@ class AdditiveMachine(KernelMachine, ABC):
         if rule == LOO:
             assert rows is not None
             return Tried(path, alphas, *self._left_out_errors(path, alphas, centred, rows))
+        if rule == EVIDENCE:
+            if not path.weight > path.intercept:
+                found = f"n_samples={int(moments.rows[0])} of weight {path.weight:g}"
+                raise ValueError(f"alpha='evidence' needs rows of a weight above 1 in all, found {found}")
+            alphas = evident_alphas(path)
+            errors = [Evidence.of_path(path, alpha).errors for alpha in alphas.tolist()]
+            return Tried(path, alphas, np.stack(errors), {})
         return Tried(path, alphas, np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {})
 
     @staticmethod
@@ -567,12 +582,12 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _held_moments(self, rows: PreparedRows) -> Moments:
         """Those of the rows that are held out."""
-        width, seed = self.map_.n_components_, self.map_.seed_
+        width, seed, n_rows = self.map_.n_components_, self.map_.seed_, rows.n_rows
 
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
             held, (Y, weight) = held_out(seed, chunk.first, len(Z)), self._targets(chunk)
             weight = None if weight is None else weight[held]
-            return self._rounded_moments(Z[held], Y[held], weight, rows.n_rows)
+            return self._rounded_moments(Z[held], Y[held], weight, n_rows)
 
         return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums")[:-1])
 
@@ -597,16 +612,24 @@ class AdditiveMachine(KernelMachine, ABC):
             extent, memory = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize), rows.passes.context.memory
             room = room_for_features(self, self.bytes_needed(extent, memory), memory)
             rows.kept_features = KeptFeatures(rows.n_rows, extent.features(), room)
-        moments, self._precision = self._moments(rows, None if kept is None else kept.watch)
+        moments, self._precision = self._moments(rows, kept)
         if kept is not None and kept.n_seen < rows.n_rows:  # sums that are resumed do not show the rows before
-            for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
-                if chunk not in kept:
-                    kept.watch(self.features_of(chunk.X, chunk.first), chunk)
+            self._show_again(rows, kept)
         factor = self._solve(moments, rows, rows.passes.report, kept)
         rows.kept_features = None
         self.statistics_ = moments if self.keep_statistics else None
         self._keep_region(rows)
         return moments, factor
+
+    def _show_again(self, rows: PreparedRows, kept: KeptRows) -> None:
+        """Show the features of all rows that were not shown yet."""
+        if rows.passes.partitions is not None:
+            work = partial(shown_part, self, kept, rows.apart(self.n_jobs))
+            kept.take_over(rows.passes.folded("kept rows", work, joined_kept))
+            return
+        for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
+            if chunk not in kept:
+                kept.watch(self.features_of(chunk.X, chunk.first), chunk)
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -642,6 +665,20 @@ class AdditiveMachine(KernelMachine, ABC):
     @abstractmethod
     def _check_coefficients(self, targets: int) -> None:
         """Raise a ValueError where what belongs to coefficients for so many targets is missing, or of another size."""
+
+
+def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
+    """The rows that are kept of one partition."""
+    rows, fresh = how.of(table), kept.fresh()
+    for chunk in rows.chunks(chunk_rows(machine.map_.n_components_, rows.dtype.itemsize)):
+        chunk = chunk._replace(first=first + chunk.first)
+        fresh.watch(machine.features_of(chunk.X, chunk.first), chunk)
+    return fresh
+
+
+def joined_kept(parts: list[KeptRows]) -> KeptRows:
+    """The rows that are kept of several partitions."""
+    return reduce(KeptRows.joined, parts)
 
 
 def summed(

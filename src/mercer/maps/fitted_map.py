@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import (
     Array,
+    aligned,
     as_tensor,
     canonical_csr,
     feature_array,
@@ -100,6 +101,10 @@ class FittedMap:
         """Compute the features of one tile of rows by the reference."""
         return self.construction.apply(self.parameters, X)
 
+    def pullback(self, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the gradient of <g, z(x)> for every row of a tile, as of a construction."""
+        return self.construction.pullback(self.parameters, X, G)
+
     def mapped(self, X: Array) -> Array:
         """Compute the features of one tile of rows, by the compiled core if possible."""
         native = self.native(X.dtype) if has_kernels(X) else None
@@ -158,7 +163,15 @@ class FittedMap:
 
 def _again(construction: Construction, parameters: Any) -> FittedMap:
     """Rebuild a fitted map from a pickle or a deep copy, in which NumPy forgets that arrays are read-only."""
-    return FittedMap(construction, read_only(parameters))
+    return FittedMap(construction, read_only(aligned_tree(parameters)))
+
+
+def aligned_tree(tree: Any) -> Any:
+    """Return a tree of arrays that the compiled core can read: those that another process has sent may not be such."""
+    if isinstance(tree, tuple):
+        parts = [aligned_tree(part) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return aligned(tree) if isinstance(tree, np.ndarray) else tree
 
 
 def read_only(tree: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What models are worth: scores with intervals, comparisons of maps, tables and pictures.
+"""The quality of models: scores with intervals, comparisons of maps, tables and pictures.
 
 The package can be called: ``mercer.report(model, X, y, test=(X_test, y_test))`` writes a page, as
 :func:`mercer.report.write` does.
@@ -14,12 +14,14 @@ from typing import Any
 from ..learn.argument_types import WeightArgument
 from .assessment import Assessment, assess
 from .baselines import Baseline, baselines
+from .column_importances import Importance
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .concerns import Concern, concerns, expected_error
 from .data_summary import RowSummary, summary
 from .evaluation import check_scorable, evaluate, features, predictions
 from .imbalance import Imbalance, imbalance
+from .interval import Interval
 from .model_contents import Column, Contents, contents
 from .model_report import Report, write
 from .page import page, section, table
@@ -39,6 +41,8 @@ __all__ = [
     "Contents",
     "Entry",
     "Imbalance",
+    "Importance",
+    "Interval",
     "Origin",
     "Plan",
     "Report",
@@ -77,7 +81,7 @@ __all__ = [
 
 
 class CallableModule(ModuleType):
-    """A module that writes a page where it is called."""
+    """A module that can be called to write a page."""
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""Where a model errs on rows that were held out."""
+"""The errors of a model on held-out rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..data import Table
 from ..learn import KernelClassifier
 from ..learn.targets.labels import Tasks, probabilities
+from .interval import Interval
 from .model_charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures
@@ -18,14 +19,16 @@ from .unknown_levels import treating_unknown, unknown_levels
 
 MOST_CLASSES = 30
 UPRIGHT_CLASSES = 8
-"""The names of this many classes stand upright above their columns; more are turned, to keep the columns narrow."""
+"""Up to this many class names are horizontal above their columns; more are rotated, to keep the columns narrow."""
 
 
-def errors_section(model: Any, test: Table) -> str:
-    """The confusion and the calibration of a classifier, or the residuals of a regressor."""
+def errors_section(model: Any, test: Table, interval: Interval | None = None) -> str:
+    """Return the confusion table and the calibration of a classifier, or the residuals and interval of a regressor."""
     strange, model = unknown_levels(model, test).sentence, treating_unknown(model)
     told = paragraph(f"{strange}.") if strange else ""
-    return _classes(model, test, told) if isinstance(model, KernelClassifier) else _numbers(model, test, told)
+    if isinstance(model, KernelClassifier):
+        return _classes(model, test, told)
+    return _numbers(model, test, told, interval)
 
 
 def _classes(model: KernelClassifier, test: Table, told: str) -> str:
@@ -45,13 +48,13 @@ def _classes(model: KernelClassifier, test: Table, told: str) -> str:
 
 
 def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
-    """What the rows of a class (first) that were taken for another (second) count."""
+    """Return the weight of the rows of each class (first index) that were predicted as each class (second index)."""
     both = [[float(weight[(y == true) & (predicted == told)].sum()) for told in labels] for true in labels]
     return [[int(one) if one.is_integer() else one for one in row] for row in both]
 
 
 def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
-    """Counts with as much colour as their share of the true class."""
+    """Return a table of counts, coloured by their share of the true class."""
     head = "".join(f'<th scope="col"><span>{escape(name)}</span></th>' for name in names)
     lines = []
     for place, (name, row) in enumerate(zip(names, counts, strict=True)):
@@ -69,7 +72,7 @@ def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
 
 def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:
     if not model.has_probabilities:
-        return paragraph("This model was learned in batches, or by an earlier version, and gives no probabilities.")
+        return paragraph("This model was trained in batches, or by an earlier version, and gives no probabilities.")
     chances, labels = probabilities(model.log_odds(values)), np.asarray(model.classes_)
     if len(labels) == 2:
         of, chance, right = f"the class {labels[1]}", chances[:, 1], y == labels[1]
@@ -78,16 +81,24 @@ def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: 
     return pictures(calibration_picture(chance, right, weight, of))
 
 
-def _numbers(model: Any, test: Table, told: str) -> str:
+def _numbers(model: Any, test: Table, told: str, interval: Interval | None) -> str:
     y, predicted, _ = model.observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (
         "In the first chart, good predictions lie near the dashed line. In the second, the residuals should scatter "
         "around zero without a pattern; where there are enough rows, lines show their median and middle 80 %."
     )
+    held = ""
+    if interval is not None:
+        held = paragraph(
+            f"{interval}, if they come from the same source as these rows. This conformal interval from "
+            f"{interval.rows:,} held-out rows is the grey band of the second chart. It has the same width everywhere; "
+            "ConformalRegressor gives others."
+        )
     return section(
         "Errors on held-out rows",
         told,
+        held,
         paragraph(said),
-        pictures(observed_picture(y, predicted), residuals_picture(y, predicted)),
+        pictures(observed_picture(y, predicted), residuals_picture(y, predicted, interval)),
     )
