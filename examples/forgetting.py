@@ -1,7 +1,9 @@
-"""A stream whose truth drifts: a model that keeps everything, one that fades, and one with a sliding window.
+"""The world changes. How does a model forget?
+============================================
 
-Every batch is predicted before it is learned from, so that the errors are those of new rows. Run it with
-``python examples/forgetting.py``.
+Three models follow a stream whose truth drifts. One keeps every row, in one earlier rows count less and less, and
+one has a sliding window, which takes rows back. Every batch is predicted before it is learned from, so that the
+errors are those of new rows.
 """
 
 from __future__ import annotations
@@ -47,5 +49,17 @@ def main() -> dict[str, list[float]]:
     return errors
 
 
+def draw(errors: dict[str, list[float]]) -> None:
+    """The error of every model on each batch before it learned from it."""
+    from matplotlib import pyplot
+
+    _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")
+    for (name, found), colour in zip(errors.items(), ("#d55e00", "#009e73", "#0072b2"), strict=True):
+        axes.semilogy(range(1, BATCHES), found, color=colour, label=name)
+    axes.set(xlabel="batch", ylabel="mean squared error")
+    axes.legend(frameon=False)
+    pyplot.show()
+
+
 if __name__ == "__main__":
-    main()
+    draw(main())
