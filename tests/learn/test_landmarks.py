@@ -190,7 +190,7 @@ def test_batches_after_landmarks_begin_anew_on_features(learner):
     X, y = problem()
     arguments = {"map": landmarks(), "loss": "squared"}
     model = learner(solver="landmarks", **arguments).fit(X, y)
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts from the beginning"):
         model.partial_fit(X, y)
     expected = learner(**arguments).partial_fit(X, y, **({"classes": [0, 1, 2]} if learner is KernelClassifier else {}))
     np.testing.assert_array_equal(model.coef_, expected.coef_)

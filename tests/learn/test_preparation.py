@@ -161,7 +161,7 @@ def test_blocks_are_checked():
         Blocks(iter([(X, y)]))
     with pytest.raises(ValueError, match="a block of 50 rows has 49 y"):
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y[1:])]))
-    with pytest.raises(ValueError, match="bring their own y and weights"):
+    with pytest.raises(ValueError, match="contain y and weights"):
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y)]), y)
     with pytest.raises(ValueError, match="the blocks must bring y, found X alone"):
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([X]))
