@@ -491,6 +491,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def has_one_penalty(self) -> bool:
+        """Whether there is a single positive penalty, so that none has to be chosen from sums over the rows."""
         if is_open(self.alpha):  # a pilot chooses one if no rows are left out
             return self.solver not in ("auto", "features")
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
@@ -688,6 +689,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def holds_all_features(self) -> bool:
+        """Whether the solver requires all features in memory, and copies them."""
         return False
 
     @property
