@@ -157,9 +157,7 @@ def test_what_a_matrix_cannot_have():
     X, y, _ = problem(20)
     K = KERNEL(X)
     for arguments in ({"scale": "standard"}, {"missing": "mean"}):
-        with pytest.raises(
-            ValueError, match="kernel values in place of columns, which cannot be scaled or filled: give"
-        ):
+        with pytest.raises(ValueError, match="kernel values, not columns, which cannot be scaled or filled: give"):
             KernelRegressor("precomputed", **({"alpha": 1.0} | arguments)).fit(K, y)
         with pytest.raises(ValueError, match="which cannot be scaled or filled"):
             KernelRegressor(map=Nystrom("precomputed"), **({"alpha": 1.0} | arguments)).fit(K, y)

@@ -413,7 +413,7 @@ def test_the_choice_is_by_arithmetic(map, n_rows, width, taken):
 @pytest.mark.parametrize("map", [mercer.RandomFourier(KERNEL), Nystrom(KERNEL, rank=3)])
 def test_maps_without_such_landmarks_are_refused(learner, map):
     X, y = problem(n=60)
-    with pytest.raises(ValueError, match="solver='landmarks' is for Nystrom"):
+    with pytest.raises(ValueError, match="solver='landmarks' requires Nystrom"):
         learner(map=map, solver="landmarks").fit(X, y)
 
 

@@ -116,7 +116,7 @@ def held_out(seed: int, first: int, count: int) -> NDArray[np.bool_]:
 def check_both_sides(held: NDArray[np.bool_], weight: Matrix) -> None:
     """Refuse to hold out all rows that count, or none of them."""
     if not ((weight[held] > 0.0).any() and (weight[~held] > 0.0).any()):
-        raise ValueError(f"'holdout' leaves no rows on one side of {len(held)}: take 'loo'")
+        raise ValueError(f"'holdout' leaves no rows to train on or none to score among {len(held)}; use 'loo'")
 
 
 # -- the path ----------------------------------------------------------------------------------------------------------
