@@ -1,4 +1,4 @@
-"""The features of all rows, kept from one pass for the next where they take little memory."""
+"""The features of all rows, kept from one pass for the next if they need little memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...data.table_rows import Chunk
 
 MOST_BYTES = 2**27
-"""What features may take that are kept although they can be made again: little beside what a fit takes anyway."""
+"""The largest memory for features that are kept although they can be computed again: little for a fit."""
 
 
 class KeptFeatures:
