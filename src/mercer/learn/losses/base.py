@@ -27,13 +27,23 @@ class Bend(NamedTuple):
         Returns the change of the slopes of these rows.
     diagonal : ndarray of shape (n_rows, n_columns) or None
         The factors of every change, if the columns of a row are independent of each other.
+    of_rows : callable
+        Returns the same for some rows, given as a slice; None if ``diagonal`` is given.
     """
 
     apply: Callable[[slice | Numbers, Values], Values]
     diagonal: Values | None = None
+    of_rows: Callable[[slice], Bend] | None = None
 
     def __call__(self, rows: slice | Numbers, V: Values) -> Values:
         return self.apply(rows, V)
+
+    def part(self, rows: slice) -> Bend:
+        """That of some rows, which are then counted from the first of them."""
+        if self.diagonal is not None:
+            return self.of(self.diagonal[rows])
+        assert self.of_rows is not None
+        return self.of_rows(rows)
 
     @classmethod
     def of(cls, diagonal: Values) -> Bend:

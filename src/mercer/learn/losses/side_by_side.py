@@ -43,5 +43,14 @@ class SideBySide(Loss):
         bends = self._each("bend", F)
         if all(bend.diagonal is not None for bend in bends):
             return Bend.of(np.concatenate([bend.diagonal for bend in bends], axis=1))
-        both = list(zip(bends, self.columns, strict=True))
-        return Bend(lambda rows, V: np.concatenate([bend(rows, V[:, columns]) for bend, columns in both], axis=1))
+        return bend_beside(bends, self.columns)
+
+
+def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
+    """Bends that have some columns each."""
+    both = list(zip(bends, columns, strict=True))
+    return Bend(
+        lambda rows, V: np.concatenate([bend(rows, V[:, mine]) for bend, mine in both], axis=1),
+        None,
+        lambda rows: bend_beside([bend.part(rows) for bend in bends], columns),
+    )

@@ -39,4 +39,13 @@ class Softmax(ClassLoss):
     def bend(self, F: Values) -> Bend:
         p = self.probabilities(F)
         scaled = p * self.weight[:, None].astype(F.dtype)
-        return Bend(lambda rows, V: scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None]))
+        return bend_of(p, scaled)
+
+
+def bend_of(p: Values, scaled: Values) -> Bend:
+    """The bend of rows with these probabilities, and the same times their weights."""
+
+    def apply(rows: slice | Numbers, V: Values) -> Values:
+        return scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None])
+
+    return Bend(apply, None, lambda rows: bend_of(p[rows], scaled[rows]))
