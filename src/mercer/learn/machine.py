@@ -437,7 +437,13 @@ class KernelMachine(MachineParameters):
             raise ValueError("the fitted values overflow: scale the rows, targets or weights down")
 
     def for_parts(self) -> tuple[Any, ...]:
-        """How this machine is made again where partitions are: without what only this process needs."""
+        """Return how this machine is made again where partitions are, without what only this process needs.
+
+        Returns
+        -------
+        tuple
+            A function and its arguments, as for ``__reduce__``.
+        """
         return copied_machine, (type(self), vars(self) | {"callback": None, "statistics_": None})
 
     def _drop_learned(self) -> None:
