@@ -43,7 +43,9 @@ def test_levels_that_became_numbers_are_refused(map, form):
         model.predict(FORMS[form](X.assign(a=1.0)))
     with pytest.raises(ValueError, match="column 'a' is missing; missing='mean'"):
         model.predict(FORMS[form](X.assign(a=np.nan)))
-    with pytest.raises(ValueError, match="expected a data frame with the columns of fit, since column 'a' has levels"):
+    with pytest.raises(
+        ValueError, match="expected a data frame with the columns of fit, since column 'a' contains levels"
+    ):
         model.preparation_(X.assign(a=1.0).to_numpy())
 
 

@@ -125,7 +125,7 @@ def test_gaps_and_strange_levels_are_refused_by_row(monkeypatch):
     ):
         preparation(full[:3].assign(name=["n1", "n2", "new"]))
     with pytest.raises(
-        ValueError, match="expected a data frame with the columns of fit, since column 'name' has levels"
+        ValueError, match="expected a data frame with the columns of fit, since column 'name' contains levels"
     ):
         preparation(np.zeros((3, 5)))
     ignored = learned(full, MANY, monkeypatch, unknown="ignore")(full[:3].assign(name=["n1", "n2", "new"]))

@@ -211,7 +211,7 @@ class FeatureMatrix(ABC):
 
     @property
     def cached_rows(self) -> int:
-        """Rows whose features stay in a cache between two products."""
+        """The number of rows whose features stay in a cache between two products."""
         return max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
 
     @property

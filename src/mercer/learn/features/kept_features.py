@@ -41,7 +41,7 @@ class KeptFeatures:
         return sum(len(chunk.X) for chunk in self._chunks.values()) == self._n_rows
 
     def chunks(self, first: int) -> Iterator[Chunk]:
-        """Chunks from this row on, in order, with features in the place of rows."""
+        """Yield chunks from this row on, in order, with features in place of rows."""
         for place in sorted(self._chunks):
             if place >= first:
                 yield self._chunks[place]

@@ -149,7 +149,7 @@ class LandmarkFit(NamedTuple):
         return self.place.landmark_features(map, values, self.n_jobs)
 
     def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
-        """Coefficients of the first machine, and the size of the slope of its loss at every row."""
+        """Return the coefficients of the first machine, and the size of the slope of its loss at every row."""
 
         def make() -> tuple[NDArray[Any], ...]:
             design = self.design(map, values)

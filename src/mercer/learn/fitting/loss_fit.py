@@ -84,7 +84,7 @@ def features_of_few(design: Design) -> NDArray[Any]:
 def landmarks_near(
     model: LinearMachine, rows: PreparedRows, columns: int, most_bytes: float
 ) -> Callable[[], LandmarkFeatures] | None:
-    """Features of a few landmarks of the map's kernel, for ridge regression; None where that has no plain values."""
+    """Return features of a few landmarks of the map's kernel, for ridge regression; None without kernel values."""
     map = model.map_
     few = Nystrom(map.kernel_, n_components=landmark_count(rows.n_rows, map.n_components_, columns))
     if model.loss != "squared" or not has_landmark_values(few):

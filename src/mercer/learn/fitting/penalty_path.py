@@ -287,7 +287,7 @@ class PathFit:
         return np.sort(rows[np.argsort(words, kind="stable")[:count]])
 
     def _each(self, design: FeatureMatrix, F: Values, loss: Loss, rows: RowNumbers) -> Matrix:
-        """Decision values of these rows, each left out by itself, from the Hessian of all rows."""
+        """Return decision values of these rows, each left out by itself, from the Hessian of all rows."""
         slopes, curvatures, own = slopes_and_curvatures(loss, F)
         found, features = np.empty((len(rows), loss.n_columns)), design.exactly(rows)
 
@@ -303,7 +303,7 @@ class PathFit:
         return without(F[rows], slopes[rows], own[rows], found, self._copies()[rows])
 
     def _together(self, W: Matrix, solver: Newton, rows: RowNumbers) -> Matrix:
-        """Decision values of these rows, left out together, by a few steps from the coefficients of all."""
+        """Return decision values of these rows, left out together, by a few steps from the coefficients of all."""
         kept = np.ones(self.design.n_rows)
         kept[rows] = 0.0
         enough = max(self.tol, FORGOTTEN * len(rows) / self.design.n_rows)
@@ -313,7 +313,7 @@ class PathFit:
 
 
 def curved_chunks(design: FeatureMatrix, h: Values) -> Iterator[tuple[Values, Values]]:
-    """The features of the rows that curve, some at a time, and how much they do, in a pass that is told of."""
+    """Yield the features of the rows with curvature, some at a time, with their curvature, in a reported pass."""
     tell = design.passes.begin("left-out rows")
     for stop, Z, some in design.weighted_chunks(h):
         yield Z, some
@@ -322,7 +322,7 @@ def curved_chunks(design: FeatureMatrix, h: Values) -> Iterator[tuple[Values, Va
 
 
 def considerable(h: Matrix, dtype: Any) -> Values:
-    """Curvatures without those next to 0, in the precision of the features where that tells them from the penalty."""
+    """Return curvatures without those near 0, in the precision of the features if that is sufficient."""
     told = float(np.finfo(dtype).eps) * float(h.sum()) < ROUNDED
     return np.where(h > NEGLIGIBLE * h.mean(), h, 0.0).astype(dtype if told else np.float64)
 

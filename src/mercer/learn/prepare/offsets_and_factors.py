@@ -59,7 +59,7 @@ def offset_and_factor(
 
 
 def scaled_by(size: Vector, offset: Vector, is_sparse: bool) -> tuple[Vector | None, Vector]:
-    """Columns in these units, from these offsets on."""
+    """Return columns in these units, starting from these offsets."""
     # A column that is constant but for rounding is left at its offset: it carries nothing.
     constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
     return None if is_sparse else offset, 1.0 / np.where(constant, 1.0, size)

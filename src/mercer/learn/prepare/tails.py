@@ -111,10 +111,10 @@ def _distances(X: Any, weight: Vector | None, centre: Vector) -> Vector:
 
 
 def quantiles(X: Any, weight: Vector | None, shares: list[float]) -> NDArray[np.float64]:
-    """Quantiles of columns, a row for each: the least entry that so large a share of the weight does not exceed.
+    """Return quantiles of columns, one row for each: the smallest entry that this share of the weight does not exceed.
 
-    Each is an entry of the column, and a row of weight 2 is the same as that row twice. Entries that are missing do not
-    count; a column without others has NaN.
+    Each is an entry of the column, and a row of weight 2 is the same as that row twice. Missing entries do not count; a
+    column without any other entries has NaN.
     """
     if sp.issparse(X):
         return _sparse_quantiles(X, weight, shares)

@@ -12,7 +12,7 @@ from ..._array import squares
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of norm 1; a row of zeros stays one."""
+    """Return rows of norm 1; a row of zeros is not changed."""
     limits = np.finfo(X.dtype)
     with np.errstate(over="ignore"):
         found = squares(X)

@@ -137,13 +137,20 @@ def path_cost(n_rows: int, width: int, second_pass: bool) -> float:
 
 
 def exact_squares_cost(n_rows: int, n_factors: int) -> float:
-    """Operations of least squares in which every row has a coefficient.
+    """Return the operations of least squares with a coefficient for every row.
 
     Parameters
     ----------
     n_rows : int
+        The number of rows.
     n_factors : int
-        Factors of the kernel matrix, in float64, and diagonals of their inverses, by which rows are left out.
+        The number of factors of the kernel matrix, in float64, and of diagonals of their inverses, with which rows are
+        left out.
+
+    Returns
+    -------
+    float
+        The number of operations.
     """
     n = float(n_rows)
     return FEATURE_OPERATIONS * n**2 + n_factors * FACTOR_COST * DOUBLE * n**3 / 3.0

@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
     weight : float
         N: the number of rows, minus one for a constant.
     volume : float
-        log det(I + G / alpha).
+        The logarithm of det(I + G / alpha).
     misfit : ndarray of shape (n_targets,)
         Q of every target.
     """
