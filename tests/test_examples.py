@@ -173,6 +173,13 @@ def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 11
 
 
+def test_the_forgetting_example_follows_a_truth_that_drifts(capsys):
+    with example("forgetting") as module:
+        last = {name: np.mean(errors[-10:]) for name, errors in module.main().items()}
+    assert max(last["decay"], last["window"]) < 0.5 * last["all rows"]
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
 def row_of(map):
     """What the table of the guide says of a map: its name with the maps it takes, and its description."""
     inside = ", ".join("map" for _ in map.construction.parts)

@@ -575,7 +575,7 @@ class KernelMachine(MachineParameters):
         if device is not None:
             return self._device_values(device, X, coef, intercept, result, size, left, within)
         fitted, weights = self.map_.fitted_.linear(coef)
-        digits = np.float32 if size is None or weights is None else self._precision_for(weights, size)
+        digits = np.float32 if size is None or weights is None else self.precision_for(weights, size)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
@@ -602,7 +602,7 @@ class KernelMachine(MachineParameters):
         within: Region | None,
     ) -> NDArray[Any]:
         """Return the same from a device, in blocks that are large enough for it."""
-        digits = np.float32 if size is None else self._precision_for(coef, size)
+        digits = np.float32 if size is None else self.precision_for(coef, size)
         values: dict[Any, LinearValues] = {}
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
@@ -618,8 +618,21 @@ class KernelMachine(MachineParameters):
 
         return self._by_rows(X, products, DEVICE_ROWS, 1)
 
-    def _precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
-        """Return the precision for products with weights, which are large and cancel if features are dependent."""
+    def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
+        """Return the precision for products with weights, which are large and cancel if features are dependent.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_outputs, D)
+            The coefficients.
+        size : ndarray of shape (n_outputs,)
+            The size of the results.
+
+        Returns
+        -------
+        dtype
+            The type for products: float32 if its errors are small, otherwise float64.
+        """
         kernel = self.map_.kernel_
         if not decays(kernel):
             return np.float32
