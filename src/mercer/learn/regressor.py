@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import double, to_numpy
+from .._array import dense, double, to_numpy
 from .._checks import check_choice, check_positive, check_share, check_truth, check_whole, is_number
 from .._memory import as_bytes, check_room
 from .._random import RandomState, Stream, as_seed
@@ -48,6 +48,7 @@ from .fitting.penalty_path import (
     rule_of,
 )
 from .left_out.calibration import KeptRows
+from .likelihood_gradient import LikelihoodGradient, LikelihoodSlopes, likelihood_gradient
 from .losses import TargetLoss
 from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
@@ -79,6 +80,8 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
+LIKELIHOOD_ROWS = 1024
+"""Rows whose part in the gradient of the likelihood is found at once."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -1022,6 +1025,51 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 f"standard deviations need an alpha larger than {self.alpha_:g}, because the features are dependent"
             )
         return posterior
+
+    def log_marginal_likelihood_gradient(
+        self, X: Any, y: Any = None, sample_weight: WeightArgument = None
+    ) -> LikelihoodGradient:
+        """Compute how ``log_marginal_likelihood_`` changes with alpha, the kernel and the scales of columns.
+
+        For a search that climbs. It takes one pass over the rows, whose sums must have been kept, and a map with
+        gradients in closed form.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            All rows that the model was trained on.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their targets; None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Their weights.
+
+        Returns
+        -------
+        LikelihoodGradient
+            With ``alpha``, ``fields`` and ``columns``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
+        >>> y = np.sin(2 * X[:, 0]) + np.random.default_rng(1).normal(scale=0.1, size=300)
+        >>> model = KernelRegressor(Gaussian(0.5), map="nystrom", alpha="evidence", keep_statistics=True)
+        >>> found = model.fit(X, y).log_marginal_likelihood_gradient(X, y)
+        >>> bool(found.columns[0] > 0 > found.columns[1])
+        True
+        """
+        check_is_fitted(self)
+        rows = self._more(X, y, sample_weight)
+        slopes = LikelihoodSlopes(self._held(), self.posterior())
+
+        def parts() -> Iterator[tuple[Any, Matrix, Matrix, Matrix | None]]:
+            for chunk in rows.chunks(LIKELIHOOD_ROWS):
+                prepared = np.asarray(double(dense(chunk.X)))
+                yield prepared, double(self.features_of(chunk.X, chunk.first)), *self._targets(chunk)
+
+        return likelihood_gradient(self.map_, slopes, parts())
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = self.posterior()
