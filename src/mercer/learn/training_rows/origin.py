@@ -22,6 +22,7 @@ FIRST_ROWS = 16
 
 def remember(model: Any, X: Any) -> None:
     """Give a learner what it is to remember of its rows."""
+    X = getattr(X, "source", X)  # of files in partitions, the files themselves
     model.target_name_ = X.target_name if isinstance(X, Table) else None
     model.weight_name_ = X.weight_name if isinstance(X, Table) else None
     model.first_rows_ = row_prints(rows_of(X.head(), slice(0, FIRST_ROWS))) if isinstance(X, SourceTable) else ()
