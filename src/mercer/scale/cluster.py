@@ -44,9 +44,10 @@ class Cluster:
         if distributed is None:
             return None
         try:
-            return cls(distributed.default_client())
+            client = distributed.default_client()
         except ValueError:
             return None
+        return cls(client) if client.status == "running" else None
 
     def _workers(self) -> dict[str, Any]:
         try:
