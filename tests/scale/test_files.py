@@ -83,11 +83,11 @@ def test_a_cluster_of_this_machine_listens_on_loopback_alone(shared_cluster):
 def test_the_command_learns_on_a_local_cluster(folder, tmp_path):
     from click.testing import CliRunner
 
-    from mercer.cli.command_group import main
+    from mercer.cli.command_group import mercer as command
 
     given = ["fit", str(folder / "rows.parquet"), "--target", "y", "--features", "16", "--kernel", "gaussian"]
     given += ["--alpha", "1", "-o", str(tmp_path / "model"), "--dask", "local:1"]
-    found = CliRunner().invoke(main, given)
+    found = CliRunner().invoke(command, given)
     assert found.exit_code == 0, found.output
     assert "1 workers; dashboard: http://127.0.0.1:" in found.output
     assert mercer.load(tmp_path / "model").coef_.shape == (16,)
