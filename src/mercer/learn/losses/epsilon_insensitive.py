@@ -12,7 +12,7 @@ from .smoothed import SmoothedLoss
 
 
 class EpsilonInsensitive(SmoothedLoss):
-    """max(0, abs(r) - epsilon); ``epsilons`` has one for every column."""
+    """The function max(0, abs(r) - epsilon); ``epsilons`` has one value for every column."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class EpsilonInsensitive(SmoothedLoss):
         return self.epsilons * np.abs(q)
 
     def _beyond(self, pull: Values) -> Values:
-        """How far a pull is beyond what the tube takes."""
+        """Return how far a pull exceeds the tube."""
         return np.abs(pull) - (self.epsilons / self.width).astype(pull.dtype)
 
     def _best(self, pull: Values) -> Values:

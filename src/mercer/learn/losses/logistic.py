@@ -1,4 +1,4 @@
-"""The loss of logistic regression, of two classes."""
+"""The loss of logistic regression for two classes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .base import ClassLoss, Values
 
 
 class Logistic(ClassLoss):
-    """log(1 + exp(-y f)) of two classes."""
+    """The function log(1 + exp(-y f)) for two classes."""
 
     def value(self, F: Values) -> NDArray[np.float64]:
         margin = (self.signs(F.dtype) * F).astype(np.float64)
         return self.weight @ np.logaddexp(0.0, -margin)
 
     def _probability(self, F: Values) -> Values:
-        """That of the other class."""
+        """Return the probability of the other class."""
         margin = self.signs(F.dtype) * F
         return np.exp(-np.logaddexp(0, margin))
 

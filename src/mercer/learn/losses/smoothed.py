@@ -1,14 +1,14 @@
 r"""Losses with corners, which a solver sees smoothed.
 
-A loss of the residual r = y - f is :math:`\ell(r) = \max_q q r - \ell^*(q)`. Its prices q, the slopes of the lines that
-touch it, lie in an interval. Smoothed it is
+A loss of the residual r = y - f is :math:`\ell(r) = \max_q q r - \ell^*(q)`. Its prices q, the slopes of its tangents,
+lie in an interval. The smoothed loss is
 
 .. math:: \max_q\; q r - \ell^*(q) - \tfrac{\mu}{2} (q - \lambda)^2,
 
-whose slope turns over a width of :math:`\mu` about the corners. With :math:`\lambda` the prices of an earlier solution
-this is a step of the method of multipliers: solutions come near that of the loss itself without :math:`\mu` going to 0.
-Whatever they are, the prices are a point of the dual problem, and so bound how far the least objective of the loss
-itself may be.
+whose slope changes over a width of :math:`\mu` around the corners. If :math:`\lambda` are the prices of an earlier
+solution, this is a step of the method of multipliers: solutions approach that of the loss itself although :math:`\mu`
+does not go to 0. In any case the prices are a point of the dual problem, and so bound the distance from the minimum of
+the loss itself.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class SmoothedLoss(TargetLoss):
     prices: Values | float = 0.0
 
     def about(self, prices: Values, width: float) -> Self:
-        """The same loss, smoothed over another width about other prices."""
+        """Return the same loss, smoothed over another width about other prices."""
         other = copy(self)
         other.width, other.prices = width, prices
         return other
 
     def residuals(self, F: Values) -> Values:
-        """y - f."""
+        """Return y - f."""
         return self.targets_as(F.dtype) - F
 
     def price(self, F: Values) -> Values:
-        """The best q of every row and column."""
+        """Return the best q of every row and column."""
         return self._best(self._pull(F))
 
     def _pull(self, F: Values) -> Values:
@@ -49,22 +49,22 @@ class SmoothedLoss(TargetLoss):
 
     @abstractmethod
     def exact(self, residuals: Values) -> Values:
-        """The loss itself."""
+        """Return the loss itself."""
 
     @abstractmethod
     def conjugate(self, q: Values) -> Values:
-        """Its conjugate at prices that it may have."""
+        """Return its conjugate at feasible prices."""
 
     @abstractmethod
     def _best(self, pull: Values) -> Values:
-        """The q that is best where r over the width, and the price that the smoothing is about, add up to this."""
+        """Return the best q if r divided by the width, plus the price of the smoothing, equals this."""
 
     @abstractmethod
     def _turns(self, pull: Values) -> Any:
         """Whether the best q changes with it."""
 
     def terms(self, F: Values) -> Values:
-        # More by mu lambda^2 / 2 than above, so that it is never negative.
+        # Larger than above by mu lambda^2 / 2, so that it is never negative.
         residuals, q = self.residuals(F).astype(np.float64), self.price(F).astype(np.float64)
         return q * residuals - self.conjugate(q) - self.width * q * (0.5 * q - self.prices)
 
@@ -75,10 +75,10 @@ class SmoothedLoss(TargetLoss):
         return self._turns(self._pull(F)).astype(F.dtype) / F.dtype.type(self.width)
 
     def exact_value(self, F: Values) -> NDArray[np.float64]:
-        """The loss itself, one number per column."""
+        """Return the loss itself, one number per column."""
         return self.factors * (self.weight @ self.exact(self.residuals(F).astype(np.float64)))
 
     def excess(self, F: Values) -> NDArray[np.float64]:
-        """How far the loss itself is above what its dual has at the prices, one number per column."""
+        """Return how far the loss itself is above its dual at the prices, one number per column."""
         residuals, q = self.residuals(F).astype(np.float64), self.price(F).astype(np.float64)
         return self.factors * (self.weight @ (self.exact(residuals) + self.conjugate(q) - q * residuals))

@@ -1,4 +1,4 @@
-"""The loss of logistic regression, of several classes."""
+"""The loss of logistic regression for several classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import Bend, ClassLoss, Numbers, Values
 
 
 class Softmax(ClassLoss):
-    """-log of the probability of a row's class, of several: one problem."""
+    """Minus the log-probability of a row's class, for several classes that form one problem."""
 
     def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):
         super().__init__(codes, n_classes, weight)
@@ -23,7 +23,7 @@ class Softmax(ClassLoss):
 
     @staticmethod
     def probabilities(F: Values) -> Values:
-        """A row's shares of its classes."""
+        """Return the probabilities of all classes for every row."""
         raised = np.exp(F - F.max(axis=1, keepdims=True))
         return raised / raised.sum(axis=1, keepdims=True)
 

@@ -6,7 +6,7 @@ from .base import TargetLoss, Values
 
 
 class Squared(TargetLoss):
-    """r^2 / 2 of a residual r."""
+    """The function r^2 / 2 of a residual r."""
 
     is_quadratic = True
 

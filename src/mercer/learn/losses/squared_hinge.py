@@ -9,7 +9,7 @@ from .base import ClassLoss, Values
 
 
 class SquaredHinge(ClassLoss):
-    """max(0, 1 - y f)^2, one class against the rest."""
+    """The function max(0, 1 - y f)^2, one class against the rest."""
 
     def _excess(self, F: Values) -> Values:
         return np.maximum(1 - self.signs(F.dtype) * F, 0)

@@ -9,7 +9,7 @@ from .base import ClassLoss, Values
 
 
 class SquaredSigns(ClassLoss):
-    """(1 - y f)^2, one class against the rest."""
+    """The function (1 - y f)^2, one class against the rest."""
 
     is_quadratic = True
 
