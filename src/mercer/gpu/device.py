@@ -99,8 +99,13 @@ class Device:
         """The type of torch that NumPy's type is."""
         return getattr(self.torch, np.dtype(dtype).name)
 
-    def sent(self, array: NDArray[Any], dtype: DTypeLike | None = None) -> Tensor:
-        """An array of NumPy as a tensor on the device, of this type or its own; never the same memory."""
+    def sent(self, array: NDArray[Any] | Tensor, dtype: DTypeLike | None = None) -> Tensor:
+        """An array of NumPy as a tensor on the device, of this type or its own; never the same memory.
+
+        A tensor that is there is only changed in its type.
+        """
+        if is_torch_array(array):
+            return array if dtype is None else array.to(self.type_of(dtype))
         array = np.ascontiguousarray(array)
         wanted = self.type_of(array.dtype if dtype is None else dtype)
         if self.is_cuda:

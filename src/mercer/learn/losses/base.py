@@ -1,5 +1,7 @@
 """What a loss gives a solver: its values, slopes and curvatures at the decision values F of all rows and columns.
 
+Decision values are NumPy arrays, or tensors where features are on a device; then slopes and curvatures are too.
+
 A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
 columns, each of them is a problem of its own, which can be minimised for itself.
 """
@@ -9,13 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[Any]
+from ..._array import is_foreign, precision_and_device
+from .row_values import Values, beside, weighted_sums
+
 Numbers = NDArray[np.int64]
+
+
+HELD = 6
+"""Arrays that are remembered in another precision or place."""
 
 
 class Bend(NamedTuple):
@@ -27,18 +36,21 @@ class Bend(NamedTuple):
         The change of the slopes of these rows.
     diagonal : array of shape (n_rows, n_columns) or None
         What every change is multiplied by, where the columns of a row do not depend on each other.
+    on_device : bool, default=False
+        Whether changes are to be tensors.
     """
 
-    apply: Callable[[slice | Numbers, Values], Values]
+    apply: Callable[[Any, Values], Values]
     diagonal: Values | None = None
+    on_device: bool = False
 
-    def __call__(self, rows: slice | Numbers, V: Values) -> Values:
+    def __call__(self, rows: Any, V: Values) -> Values:
         return self.apply(rows, V)
 
     @classmethod
     def of(cls, diagonal: Values) -> Bend:
         """That of columns which do not depend on each other."""
-        return cls(lambda rows, V: diagonal[rows] * V, diagonal)
+        return cls(lambda rows, V: diagonal[rows] * V, diagonal, is_foreign(diagonal))
 
 
 class Loss(ABC):
@@ -52,6 +64,8 @@ class Loss(ABC):
     problems: Numbers
     tasks: Numbers
     weight: NDArray[np.float64]
+    _held: tuple[tuple[NDArray[Any], tuple[str, ...], Values], ...] = ()
+    """What was sent to a device or rounded, with what it was and the precision and device that it has now."""
     is_quadratic: ClassVar[bool] = False
     """Whether curvatures are the same everywhere, so that one Newton step is all it takes."""
 
@@ -66,6 +80,22 @@ class Loss(ABC):
     @abstractmethod
     def curvature(self, F: Values) -> Values:
         """Its second derivative in every decision value."""
+
+    def beside(self, F: Values, array: NDArray[Any]) -> Values:
+        """One of the arrays of this loss in the precision of F, and where F is; sent once."""
+        if array.dtype == F.dtype:
+            return array
+        place = precision_and_device(F)
+        for source, there, found in self._held:
+            if source is array and there == place:
+                return found
+        found = beside(F, array)
+        self._held = (*self._held[-HELD:], (array, place, found))
+        return found
+
+    def weights(self, F: Values) -> Values:
+        """The weight of every row, as a column."""
+        return self.beside(F, self.weight)[:, None]
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
         """The same loss, in which every row counts ``factor`` times as much."""
@@ -94,13 +124,15 @@ class ClassLoss(Loss):
         self.problems = np.arange(self.n_columns)
         self.tasks = np.zeros(self.n_columns, dtype=np.int64)
         self.weight = weight
-        self._signs: Values | None = None
 
-    def signs(self, dtype: Any) -> Values:
-        """Those of :func:`signs_of`, in the precision of the features."""
-        if self._signs is None or self._signs.dtype != dtype:
-            self._signs = signs_of(self.codes, self.n_columns).astype(dtype)
-        return self._signs
+    @cached_property
+    def signs(self) -> NDArray[np.float64]:
+        """Those of :func:`signs_of`."""
+        return signs_of(self.codes, self.n_columns)
+
+    def signed(self, F: Values) -> Values:
+        """The signs in the precision of F, and where F is."""
+        return self.beside(F, self.signs)
 
 
 def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
@@ -127,13 +159,10 @@ class TargetLoss(Loss):
         self.targets, self.weight, self.factors = targets, weight, factors
         self.n_columns = targets.shape[1]
         self.problems = self.tasks = np.arange(self.n_columns)
-        self._cast: Values = targets
 
-    def targets_as(self, dtype: Any) -> Values:
-        """The targets in the precision of the features."""
-        if self._cast.dtype != dtype:
-            self._cast = self.targets.astype(dtype)
-        return self._cast
+    def targets_beside(self, F: Values) -> Values:
+        """The targets in the precision of F, and where F is."""
+        return self.beside(F, self.targets)
 
     @abstractmethod
     def terms(self, F: Values) -> Values:
@@ -148,7 +177,7 @@ class TargetLoss(Loss):
         """Their second derivatives."""
 
     def value(self, F: Values) -> NDArray[np.float64]:
-        return self.factors * (self.weight @ self.terms(F).astype(np.float64, copy=False))
+        return self.factors * weighted_sums(self.weight, self.terms(F))
 
     def slope(self, F: Values) -> Values:
         return self._weighted(self.slopes(F))
@@ -157,4 +186,4 @@ class TargetLoss(Loss):
         return self._weighted(self.bends(F))
 
     def _weighted(self, terms: Values) -> Values:
-        return terms * self.weight[:, None].astype(terms.dtype) * self.factors.astype(terms.dtype)
+        return terms * self.weights(terms) * self.beside(terms, self.factors)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Bend, Loss, Values
+from ..._array import is_foreign, namespace
+from .base import Bend, Loss
+from .row_values import Values
 
 
 class SideBySide(Loss):
@@ -34,14 +36,18 @@ class SideBySide(Loss):
         return np.concatenate(self._each("value", F))
 
     def slope(self, F: Values) -> Values:
-        return np.concatenate(self._each("slope", F), axis=1)
+        return namespace(F).concat(self._each("slope", F), axis=1)
 
     def curvature(self, F: Values) -> Values:
-        return np.concatenate(self._each("curvature", F), axis=1)
+        return namespace(F).concat(self._each("curvature", F), axis=1)
 
     def bend(self, F: Values) -> Bend:
         bends = self._each("bend", F)
         if all(bend.diagonal is not None for bend in bends):
-            return Bend.of(np.concatenate([bend.diagonal for bend in bends], axis=1))
+            return Bend.of(namespace(F).concat([bend.diagonal for bend in bends], axis=1))
         both = list(zip(bends, self.columns, strict=True))
-        return Bend(lambda rows, V: np.concatenate([bend(rows, V[:, columns]) for bend, columns in both], axis=1))
+
+        def apply(rows: Any, V: Values) -> Values:
+            return namespace(V).concat([bend(rows, V[:, columns]) for bend, columns in both], axis=1)
+
+        return Bend(apply, on_device=is_foreign(F))

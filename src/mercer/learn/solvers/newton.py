@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..._array import to_numpy
 from ..._tiles import run_tiles
 from ..estimates.time_forecast import (
     PRODUCT_COST,
@@ -30,6 +31,7 @@ from ..estimates.time_forecast import (
 )
 from ..features.design import Design
 from ..losses import Loss
+from ..losses.row_values import beside, largest, nonzero_rows, summed_products
 from .intercepts import balancing
 
 Matrix = NDArray[np.float64]
@@ -42,20 +44,22 @@ LEAST_SHIFT = 1e-7
 ROUNDING = 8.0
 """Times the trace, in units of the last place: more than the rounding of sums takes from an eigenvalue."""
 FORCING = 0.1
-"""How far conjugate gradients reduce the error of a Newton step."""
-GOOD_SLOPE = 0.01
+"""How far conjugate gradients reduce the gradient of a Newton step's quadratic model, as the preconditioner sees it."""
+SLOWED = 0.25
+"""They go on while a step lowers the model by more than this share of what their steps have on average."""
+GOOD_SLOPE = 1e-4
 """A whole step is taken as it is where the slope at its end is below this share of that at its start."""
 SEARCH_STEPS = 60
 NARROW = 1e-9
 """The lengths between which a slope turns, apart by this share of themselves, are one."""
-LEVEL = 1e-6
+LEVEL = 1e-8
 """A slope is 0 where it is below this share of that at the start."""
+LEFT = 1e-14
+"""A length is found where what is left to gain is below this share of what it gains."""
 MOST_PRODUCTS = 50
 """Steps of conjugate gradients with fresh factors, at least: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
 """What intercepts may be from their best, as a share of the gap that ends the steps."""
-FEW_ROWS = 0.75
-"""The share of rows below which a pass takes only those that count: gathering them costs about as much as the rest."""
 STILL = 4
 """Steps that take nothing off the objective before the search for a smaller one ends."""
 
@@ -146,11 +150,10 @@ class Newton:
         """The least objective, to a relative distance of about ``tol``."""
         design, loss = self.design, self.loss
         W = np.zeros((design.width, loss.n_columns)) if start is None else self.centred(start)
-        F = (
-            design.products(W, "decision values")
-            if W.any()
-            else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
-        )
+        if W.any():
+            F = design.decision_values(W, "decision values")
+        else:
+            F = design.row_values(np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype))
         objectives: list[float] = []
         known = self.known()
         if known is not None:
@@ -175,10 +178,10 @@ class Newton:
                 best = W
                 break
             self.expect([Work("decision values", self.product_work)])
-            V = design.kept("decision values", design.products, step, "decision values")
+            V = design.row_values(design.kept("decision values", design.decision_values, step, "decision values"))
             length = self.length(F, V, W, step)
             W = W + length * step
-            F = F + length.astype(F.dtype) * V
+            F = F + beside(F, length) * V
             self.keep(W, F, objectives)
         # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
         converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
@@ -209,7 +212,7 @@ class Newton:
         shift = self.balancing_shift(W, F, tol * float(values.sum()))
         if not shift.any():
             return W, self.gap(W, F, gradient, values)
-        U, G = W.copy(), F + shift.astype(F.dtype)
+        U, G = W.copy(), F + beside(F, shift)
         U[-1] += shift
         self.expect([Work("gradient", self.product_work)])
         levels = self.values(U, G)
@@ -249,7 +252,7 @@ class Newton:
 
     def reach(self, W: Matrix, F: Values) -> Matrix:
         """How far an intercept could be from its best."""
-        return 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[-1])
+        return 1.0 + largest(F) + np.abs(W[-1])
 
     def stands_still(self, objectives: list[float]) -> bool:
         """Whether the last steps have taken nothing off the objective, as far as numbers can tell."""
@@ -295,7 +298,7 @@ class Newton:
         """Let a run that ends before the next iteration does go on from here."""
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is not None:
-            checkpoint.anew("iterate", (W, F, np.array(objectives), *self.state()))
+            checkpoint.anew("iterate", (W, to_numpy(F), np.array(objectives), *self.state()))
 
     def state(self) -> tuple[Values, ...]:
         """What the next step needs beside coefficients and decision values."""
@@ -325,7 +328,7 @@ class Newton:
             return None
         W, F, objectives, *state = checkpoint.found["iterate"]
         self.restore(*state)
-        return W, F, objectives.tolist()
+        return W, self.design.row_values(F), objectives.tolist()
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
@@ -338,7 +341,7 @@ class Newton:
         direction, energy = turned, self.sums(residual * turned)
         goal = self.forcing**2 * energy
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
-        rows = nonzero_rows(self.loss.curvature(F))
+        rows, fallen = nonzero_rows(self.loss.curvature(F)), np.zeros_like(energy)
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < most:
             what = "conjugate gradients"
@@ -355,7 +358,10 @@ class Newton:
             if not (np.isfinite(further).all() and np.isfinite(following).all()):
                 break  # the Hessian is beyond what this precision tells: what was found before is a step too
             step = further
-            if (following <= goal).all():
+            # A preconditioner that is too steep somewhere makes what is left there look small: the fall of the model
+            # has to say so too (Nash and Sofer, Assessing a search direction within a truncated-Newton method, 1990).
+            fallen = fallen + length * energy
+            if (following <= goal).all() and (taken * length * energy <= SLOWED * fallen).all():
                 break
             energies.append(float(following.max()))
             direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
@@ -366,8 +372,12 @@ class Newton:
 
     def sums(self, terms: Matrix) -> Matrix:
         """For every column, the sum over the columns of the same problem: problems are independent."""
+        return self.by_problem(terms.sum(axis=0))
+
+    def by_problem(self, sums: Matrix) -> Matrix:
+        """For every column, what the columns of the same problem add up to."""
         problems = self.loss.problems
-        return np.bincount(problems, terms.sum(axis=0)).astype(np.float64)[problems]
+        return np.bincount(problems, sums).astype(np.float64)[problems]
 
     def by_task(self, terms: Matrix) -> Matrix:
         """The sum for every task."""
@@ -410,7 +420,7 @@ class Newton:
         return max(3, round((rows * D**2 + k * D**3 / 3.0) / (4.0 * PRODUCT_COST * self.design.n_rows * D * k)))
 
     def preconditioning_curvature(self, F: Values) -> Values:
-        h = self.loss.curvature(F)
+        h = to_numpy(self.loss.curvature(F))
         return np.where(h > NEGLIGIBLE * h.mean(axis=0), h, 0)
 
     def fresh_factors(self, F: Values) -> list[Factor]:
@@ -454,28 +464,24 @@ class Newton:
         """
 
         def slope(t: Matrix) -> Matrix:
-            at = F + t.astype(F.dtype) * V
-            return self.sums(self.ridge * (W + t * step) * step) + self.sums(self.loss.slope(at).astype(np.float64) * V)
+            at = F + beside(F, t) * V
+            own = self.sums(self.ridge * (W + t * step) * step)
+            return own + self.by_problem(summed_products(self.loss.slope(at), V))
 
         low = np.zeros(F.shape[1])
         high = np.ones_like(low)
-        below, above = slope(low), slope(high)
-        flat = LEVEL * np.abs(below)  # not of the slope further away, which may be millions of times as steep
+        below, above, gain = slope(low), slope(high), np.zeros_like(low)
+        flat = LEVEL * np.abs(below)
         if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():
             return high
         for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
             if (above >= 0).all():
                 break
             low, below = np.where(above < 0, high, low), np.where(above < 0, above, below)
+            gain = np.maximum(gain, -below * low)
             high = np.where(above < 0, 2.0 * high, high)
             above = slope(high)
-        return zero_between(slope, low, below, high, above, flat)
-
-
-def nonzero_rows(values: Values) -> NDArray[np.int64] | None:
-    """The rows that are not 0 in every column; None where there are none, or a selection would save nothing."""
-    rows = np.flatnonzero(values.any(axis=1))
-    return rows if 0 < len(rows) < FEW_ROWS * len(values) else None
+        return zero_between(slope, low, below, high, above, gain, flat)
 
 
 def largest_share(bounds: Matrix, values: Matrix) -> float:
@@ -485,21 +491,34 @@ def largest_share(bounds: Matrix, values: Matrix) -> float:
 
 
 def zero_between(
-    slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix, flat: Matrix
+    slope: Callable[[Matrix], Matrix],
+    low: Matrix,
+    below: Matrix,
+    high: Matrix,
+    above: Matrix,
+    gain: Matrix,
+    flat: Matrix,
 ) -> Matrix:
-    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0.
+    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0, as near as it matters.
 
-    What is no further from 0 than ``flat`` counts as 0. Where steps run out it is ``low``: no minimum is passed there.
+    They are slopes of convex functions, and ``gain`` is how far these are known to fall from 0 to ``low``. The search
+    ends where what is left of the fall is next to nothing, or a slope is no further from 0 than ``flat``. Slopes of
+    losses with corners bend sharply, and may be millions of times as steep at the start as soon after it, so that a
+    secant hardly moves an end: where it does not halve the distance of the two, the next step does. If the steps run
+    out it is ``low``: no minimum is passed there.
     """
+    is_slow = np.zeros(low.shape, dtype=bool)
     for _ in range(SEARCH_STEPS):
-        if np.allclose(low, high, rtol=NARROW, atol=0.0):
-            break
         width = high - low
+        if ((width <= NARROW * np.abs(high)) | (-below * width <= LEFT * gain)).all():
+            break
         t = low - below * width / np.where(above == below, 1.0, above - below)
-        t = np.where((t - low < 0.01 * width) | (high - t < 0.01 * width), low + 0.5 * width, t)
+        t = np.where(is_slow | (t <= low) | (t >= high), low + 0.5 * width, t)
         here = slope(t)
         found = np.abs(here) <= flat  # the sign of what is left would be rounding, and decide where t goes from here
         left, right = (here < 0) | found, (here >= 0) | found
         low, below = np.where(left, t, low), np.where(left, here, below)
         high, above = np.where(right, t, high), np.where(right, here, above)
+        gain = np.maximum(gain, -below * low)
+        is_slow = high - low > 0.5 * width
     return low
