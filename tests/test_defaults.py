@@ -50,7 +50,7 @@ def test_learners_say_how_wide_their_map_is(name):
     text = " ".join(getattr(learn, name).__doc__.split())
     has_pilot = getattr(learn, name).has_pilot
     assert (
-        f"None is {LEARNER_WIDTH}, and up to {WIDEST_LEARNER}" if has_pilot else f"None is {LEARNER_WIDTH}."
+        f"None means {LEARNER_WIDTH}, and up to {WIDEST_LEARNER}" if has_pilot else f"None means {LEARNER_WIDTH}."
     ) in text
 
 
@@ -82,7 +82,7 @@ def test_comparisons_and_the_search():
     assert default(mercer.tune, "features") == default(mercer.choose.Search, "features") == WIDEST_SEARCHED
     text = " ".join(mercer.tune.__doc__.split())
     assert f"features : int, default={WIDEST_SEARCHED}" in text
-    assert f"None is {SEARCH_SECONDS:g} seconds" in text
+    assert f"None means {SEARCH_SECONDS:g} seconds" in text
 
 
 def test_a_bare_name_has_the_rule_of_the_defaults():

@@ -110,7 +110,7 @@ def test_an_exact_map_meets_any_target():
 def test_what_cannot_be_met_is_refused_with_the_best_that_was_found():
     X = np.random.default_rng(0).normal(size=(300, 30))
     with pytest.raises(
-        TargetNotMetError, match=r"target_error=0.01 was asked for, and the best is \w+.* with"
+        TargetNotMetError, match=r"target_error=0.01 was requested, and the best is \w+.* with"
     ) as found:
         AutoMap(Laplacian(0.5), n_components=64, target_error=0.01, random_state=0).fit(X)
     best = min(found.value.pilot.trials, key=lambda one: one.high)
@@ -209,9 +209,9 @@ def test_few_rows_follow_the_rules():
     assert type(auto.map_) is type(mercer.feature_map(GAUSSIAN))
     assert auto.pilot_.trials == ()
     assert auto.error_ is None
-    with pytest.raises(ValueError, match="there is no picture"):
+    with pytest.raises(ValueError, match="there is nothing to plot"):
         auto.plot()
-    with pytest.raises(ValueError, match="32 rows at least, found n_samples=31"):
+    with pytest.raises(ValueError, match="at least 32 rows, found n_samples=31"):
         AutoMap(GAUSSIAN, target_error=0.1).fit(X)
 
 
@@ -284,8 +284,11 @@ def test_a_learner_takes_it_and_is_saved_with_it(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: record.update(chosen=dict(record)), "must have chosen another map"),
-        (lambda record: record["pilot"]["trials"].append(record["pilot"]["trials"][0] | {"chosen": True}), "one trial"),
+        (lambda record: record.update(chosen=dict(record)), "must have chosen a map of another class"),
+        (
+            lambda record: record["pilot"]["trials"].append(record["pilot"]["trials"][0] | {"chosen": True}),
+            "exactly one chosen trial",
+        ),
         (lambda record: record["pilot"].pop("rows"), "must have the entries"),
         (lambda record: record.update(width=3), "unknown|width"),
     ],
@@ -344,11 +347,11 @@ def test_impossible_arguments_are_named(arguments, message):
 
 def test_what_it_cannot_choose_for_is_refused():
     X = some_rows(100)
-    with pytest.raises(TypeError, match="only Nystrom makes features"):
+    with pytest.raises(TypeError, match="use Nystrom"):
         AutoMap("precomputed").fit(X @ X.T)
-    with pytest.raises(TypeError, match="only Nystrom makes features"):
+    with pytest.raises(TypeError, match="use Nystrom"):
         AutoMap(lambda a, b: float(a @ b)).fit(X)
-    with pytest.raises(TypeError, match="give its map_ instead"):
+    with pytest.raises(TypeError, match="use its map_ instead"):
         Compressed(AutoMap(GAUSSIAN)).fit(X)
     with pytest.raises(ValueError, match="skewedness"):
         AutoMap(SkewedChi2(0.1)).fit(X)

@@ -182,7 +182,7 @@ def test_it_reads_as_lines_and_as_a_dictionary(map):
         ({"n_rows": 1}, "n_rows must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"y": [1.0]}, "one entry per row"),
-        ({"X": np.zeros((5, 4))}, "16 rows at least, found n_samples=5"),
+        ({"X": np.zeros((5, 4))}, "at least 16 rows, found n_samples=5"),
     ],
 )
 def test_bad_arguments_are_named(map, arguments, message):
@@ -192,7 +192,7 @@ def test_bad_arguments_are_named(map, arguments, message):
 
 def test_what_is_no_map_of_a_kernel_is_refused(map):
     X = some_rows(50)
-    with pytest.raises(TypeError, match="of a learner, give its map_"):
+    with pytest.raises(TypeError, match="for a learner, give its map_"):
         certify(LinearRegression(), X)
     with pytest.raises(TypeError, match=r"kernel of mercer\.kernels"):
         certify(Nystrom(lambda a, b: float(a @ b)).fit(X), X)

@@ -111,9 +111,9 @@ def test_it_is_plain_data():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": some_rows(5)}, "16 rows at least, found n_samples=5"),
+        ({"X": some_rows(5)}, "at least 16 rows, found n_samples=5"),
         ({"y": [1.0, 2.0]}, "one entry per row"),
-        ({"names": ["a"]}, "names must name 4 columns"),
+        ({"names": ["a"]}, "names must contain 4 names"),
         ({"X": np.full((30, 4), np.nan)}, "NaN"),
     ],
 )

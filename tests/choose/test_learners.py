@@ -15,9 +15,9 @@ X = np.random.default_rng(0).normal(size=(100, 2))
 @pytest.mark.parametrize(
     ("y", "task", "why"),
     [
-        (np.arange(100) % 20, "classification", "whole numbers of 20 different values"),
-        (np.arange(100) % 21, "regression", "whole numbers of more than 20"),
-        ((np.arange(100) % 3).astype(float), "classification", "whole numbers of 3"),
+        (np.arange(100) % 20, "classification", "integers with 20 different values"),
+        (np.arange(100) % 21, "regression", "integers with more than 20"),
+        ((np.arange(100) % 3).astype(float), "classification", "integers with 3"),
         (np.arange(100) / 2.0, "regression", "fractions"),
         (np.arange(100) > 50, "classification", "truth values"),
         (np.array([f"kind {number % 5}" for number in range(100)]), "classification", "text"),

@@ -229,7 +229,7 @@ def test_what_refuses_the_rows_is_left_out():
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="needs at least 2 classes, found 1 class: 'a'"):
         search(np.full(600, "a"), "classification").run()
-    with pytest.raises(ValueError, match="kernels must name a kernel at least"):
+    with pytest.raises(ValueError, match="kernels must contain at least one kernel"):
         search(kernels=[])
     with pytest.raises(TypeError, match="kernels must be kernels"):
         search(kernels=[3])
@@ -463,7 +463,7 @@ def test_tune_passes_on_what_the_search_takes(monkeypatch, kernels):
 def test_what_tune_refuses():
     with pytest.raises(ValueError, match="tune needs a target"):
         mercer.tune(X)
-    with pytest.raises(ValueError, match="a table brings its own target"):
+    with pytest.raises(ValueError, match="a table has its own target"):
         mercer.tune(data.open(X, target=NUMBERS), NUMBERS)
     with pytest.raises(ValueError, match="task"):
         mercer.tune(X, NUMBERS, task="clustering")

@@ -83,10 +83,10 @@ USED = {
         "column 'town' has the level 'paris' in line 2 of new_level.csv",
     ),
     "a column less": ("predict good.mercer one_class.csv -q", "one_class.csv has no column 'town'"),
-    "no model": ("predict good.csv good.csv", "this is no model file of mercer, or a damaged one"),
-    "cut short": ("predict short.mercer good.csv", "this is no model file of mercer, or a damaged one"),
-    "damaged": ("inspect damaged.mercer", "this is no model file of mercer, or a damaged one"),
-    "no such model": ("inspect none.mercer", "none.mercer: no such file or directory; is the name right?"),
+    "no model": ("predict good.csv good.csv", "not a model file of mercer, or a damaged one"),
+    "cut short": ("predict short.mercer good.csv", "not a model file of mercer, or a damaged one"),
+    "damaged": ("inspect damaged.mercer", "not a model file of mercer, or a damaged one"),
+    "no such model": ("inspect none.mercer", "none.mercer: no such file or directory; is the name correct?"),
 }
 
 
@@ -113,7 +113,7 @@ def test_a_target_that_never_changes(bad, run, fails, tmp_path, monkeypatch):
     words = f"same_target.csv --target y -o {tmp_path}/m.mercer"
     assert run(f"fit --features 8 {words} -q").exit_code == 0
     message = fails(f"tune --rounds 1 --features 8 {words}")
-    assert message == "Error: the target is 2.5 in every row: there is nothing to choose by\n"
+    assert message == "Error: the target is 2.5 in every row, so there is nothing to learn\n"
 
 
 @pytest.mark.parametrize("command", ["fit --features 8", "tune --rounds 1 --features 8 --kernel gaussian(1)"])
@@ -122,14 +122,14 @@ def test_no_right_and_no_room(bad, fails, tmp_path, monkeypatch, command):
     words = f"{command} good.csv --target y -o {tmp_path}/m.mercer"
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda *_: False)
-        assert "no right to write in" in fails(words)
+        assert "no permission to write in" in fails(words)
 
     def full(*_, **__):
         raise OSError(28, "No space left on device", "m.mercer")
 
     monkeypatch.setattr("mercer._atomic.os.fsync", full)
     message = fails(words)
-    assert "no space left on device; make room, or give another place" in message
+    assert "no space left on device; free some space, or choose another location" in message
     assert list(tmp_path.iterdir()) == []
 
 

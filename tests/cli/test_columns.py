@@ -131,7 +131,7 @@ def test_what_cannot_be_kept(fitted, fails, tmp_path):
     assert "has no column 'ids'; did you mean 'id'?" in fails("predict m.mercer people.csv --keep ids -q")
     pd.read_parquet("people.parquet").rename(columns={"code": "prediction"}).to_parquet(tmp_path / "p.parquet")
     message = fails(f"predict m.mercer {tmp_path}/p.parquet --keep prediction,day -q -o {tmp_path}/out.csv")
-    assert "column 'prediction' cannot be kept: the predictions have a column of this name" in message
+    assert "column 'prediction' cannot be kept, since the predictions have a column of this name" in message
     assert not (tmp_path / "out.csv").exists()
     np.save(tmp_path / "x.npy", np.eye(2))
     assert "have no names, found 'id'" in fails(f"predict m.mercer {tmp_path}/x.npy --keep id -q")
@@ -166,7 +166,7 @@ def test_a_remembered_column_that_is_not_there(fitted, fails, tmp_path):
     rows.drop(columns="w").to_csv(tmp_path / "no-w.csv", index=False)
     message = fails(f"evaluate m.mercer {tmp_path}/no-y.csv")
     assert "no column 'y'" in message
-    assert "'y' is what the model predicts: name the column with what is true by --target" in message
+    assert "'y' is what the model predicts: give the column with the true values by --target" in message
     assert "or none with --weight ''" in fails(f"evaluate m.mercer {tmp_path}/no-w.csv")
     assert "by --target" not in fails(f"evaluate m.mercer {tmp_path}/no-y.csv --target z")
 
@@ -258,7 +258,7 @@ def test_columns_without_names_are_matched_by_their_number(fitted, run, tmp_path
 
 
 def test_scores_on_rows_of_the_fit_come_with_a_word(fitted, run, tmp_path):
-    assert "the model may have learned from these rows" in run("evaluate m.mercer train.csv").stderr
+    assert "the model may have been trained on these rows" in run("evaluate m.mercer train.csv").stderr
     (tmp_path / "copy.csv").write_bytes((fitted / "train.csv").read_bytes())
     assert json.loads(run(f"evaluate m.mercer {tmp_path}/copy.csv --json").stdout)["seen_in_fit"]
     rows = pd.read_csv("train.csv")

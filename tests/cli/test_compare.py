@@ -22,10 +22,10 @@ def test_tables_pictures_and_pages(folder, run, tmp_path):
 
 def test_what_cannot_be_compared(folder, fails, tmp_path):
     assert "did you mean 'Nystrom'?" in fails("compare flowers.csv --target kind --maps nystorm", code=2)
-    assert "whole numbers between commas, found '1e3'" in fails(
+    assert "integers separated by commas, found '1e3'" in fails(
         "compare flowers.csv --target kind --features 1e3", code=2
     )
-    assert "does not serve" in fails("compare flowers.csv --target kind --maps tensor_sketch")
+    assert "does not support" in fails("compare flowers.csv --target kind --maps tensor_sketch")
     assert "there is no folder" in fails(f"compare flowers.csv --target kind --html {tmp_path}/no/c.html")
     assert "must end in .png or .svg or .pdf, found maps" in fails("compare flowers.csv --target kind --plot maps")
     assert "--target" in fails("compare flowers.csv", code=2)

@@ -99,12 +99,12 @@ def test_an_output_that_is_read_or_written_already_is_refused(here, fails, argum
     before = content(here)
     message = fails(*arguments, code=2)
     assert content(here) == before
-    assert "the same file" in message or "read as rows by the next run" in message
+    assert "the same file" in message or "the next run would read it as rows" in message
 
 
 def test_the_message_names_both(here, fails):
     message = fails(*FIT, "-o", "same/hard.csv", code=2)
-    assert "-o 'same/hard.csv' is the same file as the input 'd.csv', which would be lost: nothing was done" in message
+    assert "-o 'same/hard.csv' is the same file as the input 'd.csv', which would be lost; nothing was done" in message
     message = fails(*FIT, "-o", "x.mercer", "--report", "x.mercer", code=2)
     assert "-o 'x.mercer' and --report 'x.mercer' are the same file" in message
 
@@ -214,8 +214,8 @@ UNTIL_A_CHECKPOINT = ("fit", "d.csv", "--target", "price", "--features", "16", "
 def goes_on_as_it_says(here, run, errors):
     """What a run that was ended told of its checkpoint is true, and the same command finds it."""
     size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*")) / 1000
-    assert f"stays in the checkpoint '{here}/x.mercer.checkpoint' and the one before it, {size:.3g} kB:" in errors
-    assert "the same command with --resume goes on from there" in errors
+    assert f"is kept in the checkpoint '{here}/x.mercer.checkpoint' and the previous one, {size:.3g} kB:" in errors
+    assert "the same command with --resume continues from there" in errors
     assert not (here / "x.mercer.lock").exists()
     assert run(*UNTIL_A_CHECKPOINT, "--resume").exit_code == 0
     assert not (here / "x.mercer.checkpoint").exists()
@@ -261,7 +261,7 @@ def test_a_run_that_is_ended_at_once_says_that_there_is_nothing(here, run, monke
     monkeypatch.setattr("mercer.learn.KernelRegressor.fit_table", interrupted)
     result = run(*FIT, "-o", "x.mercer")
     assert result.exit_code == 130
-    assert "note: No checkpoint was written yet: the same command begins anew." in result.stderr
+    assert "note: No checkpoint was written yet: the same command starts over." in result.stderr
     assert run(*FIT, "-o", "x.mercer", "--quiet").stderr.strip() == "interrupted"
 
 
@@ -271,5 +271,7 @@ def test_a_full_disk_is_one_sentence_that_names_the_file(here, fails, monkeypatc
 
     monkeypatch.setattr("mercer.persist.locks.os.write", full)
     message = fails(*FIT, "-o", "x.mercer")
-    assert f"Error: {here}/x.mercer.lock: no space left on device; make room, or give another place" in message
+    assert (
+        f"Error: {here}/x.mercer.lock: no space left on device; free some space, or choose another location" in message
+    )
     assert not (here / "x.mercer.lock").exists()

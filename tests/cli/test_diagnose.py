@@ -40,7 +40,7 @@ def test_a_target_for_the_error_chooses_the_map(folder, run, tmp_path):
     assert (auto.target_error, auto.n_components, auto.time_budget) == (0.05, None, None)
     assert auto.error_.high <= 0.05
     assert f"{type(auto.map_).__name__} was chosen" in result.stdout
-    assert "rows kept for it" in result.stdout
+    assert "fresh rows" in result.stdout
 
 
 def test_a_budget_and_features_bound_the_choice(folder, run, tmp_path):
@@ -63,7 +63,7 @@ def test_a_plan_can_be_made_before_the_choice(folder, run):
 @pytest.mark.parametrize("option", ["--target-error", "--time-budget"])
 def test_a_map_cannot_be_named_and_chosen(folder, fails, option):
     words = ["fit", "flowers.csv", "--target", "kind", option, "0.1", "--map", "nystrom", "--dry-run"]
-    assert "leave --map out" in fails(*words, code=2)
+    assert "do not give --map as well" in fails(*words, code=2)
 
 
 def test_what_cannot_be_met_is_said(folder, fails, tmp_path):

@@ -59,7 +59,7 @@ def test_one_class_only(fails, tmp_path):
 def test_too_few_rows_to_hold_some_out(fails, tmp_path):
     write(tmp_path / "few.csv", x=[1.0, 2.0], y=[1.5, 2.5])
     message = fails("fit", tmp_path / "few.csv", "--target", "y", "--holdout", 0.01, "-o", tmp_path / "m.mercer")
-    assert "--holdout 0.01 leaves no rows on one side" in message
+    assert "--holdout 0.01 leaves no rows to train on or none to score" in message
 
 
 def test_gaps_name_the_option(fails, run, tmp_path):
@@ -74,7 +74,7 @@ def test_gaps_name_the_option(fails, run, tmp_path):
     assert run(*arguments).exit_code == 0
     dropped = run(*arguments, "--drop")
     assert dropped.exit_code == 0
-    assert "note: 1 of 40 rows have gaps or infinities and are left out; 39 are kept" in dropped.stderr
+    assert "note: 1 of 40 rows have missing or infinite values and are dropped; 39 are kept" in dropped.stderr
 
 
 def test_rows_are_left_out_for_the_columns_that_are_read(run, tmp_path):
@@ -86,7 +86,10 @@ def test_rows_are_left_out_for_the_columns_that_are_read(run, tmp_path):
     for command, left in ((("predict", "-o", tmp_path / "p.csv"), 2), (("evaluate",), 3)):
         found = run(command[0], tmp_path / "m.mercer", tmp_path / "gaps.npy", "--drop", *command[1:])
         assert found.exit_code == 0
-        assert f"note: {left} of 40 rows have gaps or infinities and are left out; {40 - left} are kept" in found.stderr
+        assert (
+            f"note: {left} of 40 rows have missing or infinite values and are dropped; {40 - left} are kept"
+            in found.stderr
+        )
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 1 + 38
 
 
@@ -100,7 +103,7 @@ def test_negative_values_for_chi2(folder, fails, tmp_path):
 def test_places_that_cannot_be_written(folder, fails, tmp_path, monkeypatch):
     assert "there is no folder" in fails(f"fit houses.csv --target price -o {tmp_path}/no/m.mercer")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert "no right to write in" in fails(f"fit houses.csv --target price -o {tmp_path}/m.mercer")
+    assert "no permission to write in" in fails(f"fit houses.csv --target price -o {tmp_path}/m.mercer")
 
 
 def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypatch):
@@ -109,7 +112,7 @@ def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypat
 
     monkeypatch.setattr("mercer.persist.training.save", full)
     message = fails(f"fit houses.csv --target price --features 8 -o {tmp_path}/m.mercer")
-    assert message == "Error: m.mercer: no space left on device; make room, or give another place\n"
+    assert message == "Error: m.mercer: no space left on device; free some space, or choose another location\n"
 
 
 def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
@@ -133,10 +136,13 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
         ("fit houses.csv --target price --kernel gausian(1) --dry-run", "did you mean 'Gaussian'?"),
         ("fit houses.csv --target price --map nistrom --dry-run", "no map 'nistrom'; did you mean 'Nystrom'?"),
         ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),
-        ("fit houses.csv --target price --alpha x --dry-run", "expected a number, several with commas, auto, loo"),
-        ("fit flowers.csv --target kind --C 1,x --dry-run", "loo, holdout or gcv, found '1,x'"),
+        (
+            "fit houses.csv --target price --alpha x --dry-run",
+            "expected a number, several separated by commas, auto, loo",
+        ),
+        ("fit flowers.csv --target kind --C 1,x --dry-run", "loo, holdout, gcv or evidence, found '1,x'"),
         ("fit houses.csv --target price --holdout 1 --dry-run", "1.0 is not in the range"),
-        ("fit - houses.csv --target price --dry-run", "cannot be read beside files"),
+        ("fit - houses.csv --target price --dry-run", "cannot be combined with files"),
     ],
 )
 def test_usage(folder, fails, arguments, message):

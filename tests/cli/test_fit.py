@@ -126,7 +126,7 @@ def test_a_dry_run_writes_nothing(folder, run):
     before = sorted(folder.iterdir())
     result = run("fit houses.csv --target price --dry-run --map nystrom --features 100 --threads 1")
     assert result.exit_code == 0
-    for text in ("regression: the target has fractions", "Nystrom, 100 features", "town", "3.44 MB at least"):
+    for text in ("regression: the target has fractions", "Nystrom, 100 features", "town", "at least 3.44 MB"):
         assert text in result.stdout
     assert sorted(folder.iterdir()) == before
 
@@ -172,7 +172,7 @@ def test_the_memory_of_an_exact_machine_is_told_and_refused(folder, run):
 
 def test_a_table_for_people(folder, run, tmp_path):
     result = run(f"fit flowers.csv --target kind --features 32 -o {tmp_path}/f.mercer")
-    assert "rows held out" in result.stdout
+    assert "held-out rows" in result.stdout
     for name in ("accuracy", "balanced accuracy", "AUC", "95 % interval"):
         assert name in result.stdout
     assert result.stderr == ""
@@ -236,7 +236,7 @@ def test_a_run_that_goes_on_ends_in_the_same_model(folder, run, tmp_path, monkey
 def test_two_runs_do_not_share_an_output(folder, fails, tmp_path):
     with locked(tmp_path / "m.mercer.lock"):
         message = fails(f"fit flowers.csv --target kind --features 8 -o {tmp_path}/m.mercer")
-    assert message.startswith("Error: another run writes to this output")
+    assert message.startswith("Error: another run is writing to this output")
 
 
 def test_a_page_about_the_model(folder, run, tmp_path):
@@ -301,7 +301,7 @@ def test_a_model_that_is_worse_than_expected_is_told_loudly(run, tmp_path):
 def test_a_page_needs_matplotlib_before_the_fit(folder, fails, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     message = fails(f"fit flowers.csv --target kind -o {tmp_path}/m --report {tmp_path}/r.html")
-    assert "r.html needs matplotlib, which is not here: pip install 'mercer[plot]'" in message
+    assert "r.html needs matplotlib, which is not installed: pip install 'mercer[plot]'" in message
     assert list(tmp_path.iterdir()) == []
 
 

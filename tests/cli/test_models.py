@@ -91,10 +91,10 @@ def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
 
 def test_files_that_are_no_models(folder, fails, tmp_path):
     for command in ("predict {} houses.csv", "evaluate {} houses.csv --target price", "inspect {}"):
-        assert "no model file of mercer" in fails(command.format("houses.csv"))
-        assert "none.mercer: no such file or directory; is the name right?" in fails(command.format("none.mercer"))
+        assert "not a model file of mercer" in fails(command.format("houses.csv"))
+        assert "none.mercer: no such file or directory; is the name correct?" in fails(command.format("none.mercer"))
     (tmp_path / "empty.mercer").write_bytes(b"")
-    assert "no model file of mercer" in fails(f"inspect {tmp_path}/empty.mercer")
+    assert "not a model file of mercer" in fails(f"inspect {tmp_path}/empty.mercer")
     whole = bytearray((folder / "houses.mercer").read_bytes())
     whole[-3] ^= 1
     (tmp_path / "flipped.mercer").write_bytes(whole)
@@ -259,4 +259,4 @@ def test_a_pipeline_says_what_is_in_it(run, fails, folder, tmp_path):
     found = json.loads(run("inspect", tmp_path / "p.mercer", "--json").stdout)
     assert (found["kind"], found["steps"]) == ("Pipeline", ["StandardScaler", "RandomFourier", "RidgeClassifier"])
     assert (found["columns"], found["classes"], found["map"]) == (2, ["big", "small"], "RandomFourier")
-    assert "found a Pipeline: load it in Python" in fails("predict", tmp_path / "p.mercer", "houses.csv")
+    assert "found a Pipeline; load it in Python" in fails("predict", tmp_path / "p.mercer", "houses.csv")

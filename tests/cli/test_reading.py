@@ -35,7 +35,7 @@ def test_a_rare_level_does_not_end_a_fit(run, rare, tmp_path, command):
     found = json.loads(result.stdout)
     assert 0 < found["unknown_rows"] < 30
     assert found["scores"]["R2"]["value"] > 0.5
-    told = f"{found['unknown_rows']} of {found['held_out']} rows have levels that were not in the rows learned"
+    told = f"{found['unknown_rows']} of {found['held_out']} rows have levels that were not in the training rows"
     assert f"note: {told}" in result.stderr
     assert told in page.read_text()
 

@@ -13,10 +13,10 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
+from mercer.learn.left_out import calibration
+from mercer.learn.left_out.calibration import Calibration, curve, sharpness
+from mercer.learn.left_out.decision_values import influences, left_out_each
 from mercer.learn.losses import SquaredHinge
-from mercer.learn.validation import calibration
-from mercer.learn.validation.calibration import Calibration, curve, sharpness
-from mercer.learn.validation.left_out import influences, left_out_each
 from mercer.persist import train
 
 LOSSES = ("squared_hinge", "squared", "logistic")
@@ -217,7 +217,7 @@ def test_batches_have_none_and_say_so():
     model = learner("squared", keep_statistics=True).fit(X, y)
     assert model.has_probabilities
     model.partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"learned in fit, and this model has none: .* fit it again"):
+    with pytest.raises(ValueError, match=r"this model has no probabilities: .* fit it again"):
         model.predict_proba(X)
     assert not model.has_probabilities
 

@@ -224,18 +224,18 @@ def test_arguments_that_cannot_be(arguments, words):
 
 def test_what_cannot_be_left_out_is_refused():
     X, y = problem(40)
-    with pytest.raises(ValueError, match=r"it is for loss='squared'.*found loss='huber'"):
+    with pytest.raises(ValueError, match=r"requires loss='squared'.*found loss='huber'"):
         ConformalRegressor(ridge(loss="huber"), method="cv+").fit(X, y)
     with pytest.raises(TypeError, match="expected a KernelRegressor as estimator, found KernelClassifier"):
         ConformalRegressor(KernelClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="expected a KernelClassifier as estimator, found KernelRegressor"):
         ConformalClassifier(ridge()).fit(X, y)
-    with pytest.raises(TypeError, match="expected a matrix or a frame in memory, found a table"):
+    with pytest.raises(TypeError, match="expected a matrix or a data frame in memory, found a table"):
         ConformalRegressor(ridge()).fit(mercer.data.open(X), y)
     model = ConformalRegressor(ridge(), random_state=0).fit(X, y, groups=[0, 1] * 20)
     with pytest.raises(ValueError, match=r"expected groups among \[0, 1\], found .*2.* in row 1"):
         model.predict_interval(X[:2], groups=[0, 2])
-    with pytest.raises(ValueError, match="expected the groups of the rows"):
+    with pytest.raises(ValueError, match="new rows need groups"):
         model.predict_interval(X[:2])
     with pytest.raises(ValueError, match="expected one group for each of 2 rows"):
         model.predict_interval(X[:2], groups=[0])

@@ -94,7 +94,7 @@ def test_hits_are_counted_where_a_context_asks():
 
 
 def test_weights_of_clusters_are_refused():
-    with pytest.raises(TypeError, match="counts all rows alike"):
+    with pytest.raises(TypeError, match="does not support weights"):
         KernelKMeans().table_to_fit(X, None, np.ones(len(X)))
 
 

@@ -285,7 +285,7 @@ def test_tensors_on_a_gpu_imply_it():
 @pytest.mark.parametrize("device", ["cuda", "cuda:1"])
 def test_a_missing_gpu_is_an_error(device):
     X, f = problem(50)
-    with pytest.raises(ValueError, match=f"device='{device}' needs a GPU that torch can use, and it found none"):
+    with pytest.raises(ValueError, match=f"device='{device}' needs a GPU that torch can use, but torch found none"):
         KernelRegressor(device=device).fit(X, f)
     model = KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN).fit(X, f).set_params(device=device)
     with pytest.raises(ValueError, match="needs a GPU"):

@@ -94,7 +94,7 @@ def test_every_learner_takes_weights(learner):
 
 def test_clusters_take_no_weights():
     X, _, y, weight = problem()
-    with pytest.raises(ValueError, match="KernelKMeans counts all rows alike, found blocks with weights"):
+    with pytest.raises(ValueError, match="KernelKMeans does not support weights, found blocks with weights"):
         KernelKMeans().fit(blocks(X, y, weight))
 
 

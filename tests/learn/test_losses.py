@@ -340,9 +340,9 @@ def test_medians_by_weight():
         ({"loss": "quantile", "quantile": [0.1, 0.0]}, "quantile must be a probability"),
         ({"loss": "quantile", "quantile": []}, "quantile must be a number or a list of some"),
         ({"loss": "epsilon_insensitive", "epsilon": -1.0}, "epsilon must be a finite number of at least 0"),
-        ({"loss": "huber", "alpha": "gcv"}, "alpha='gcv' is for loss='squared', found loss='huber'"),
+        ({"loss": "huber", "alpha": "gcv"}, "alpha='gcv' requires loss='squared', found loss='huber'"),
         ({"loss": "huber", "alpha": 0.0}, "alpha must be a positive finite number, several, or one of"),
-        ({"loss": "huber", "keep_statistics": True}, "keep_statistics is for loss='squared'"),
+        ({"loss": "huber", "keep_statistics": True}, "keep_statistics requires loss='squared'"),
         ({"loss": "huber", "tol": 0.0}, "tol must be"),
         ({"loss": "huber", "max_iter": 0}, "max_iter must be"),
     ],
@@ -365,7 +365,7 @@ def test_batches_are_for_squares_alone():
     X, y = problem()
     model = learner("huber")
     assert not any(hasattr(model, name) for name in ("partial_fit", "merge", "forget", "prepare"))
-    with pytest.raises(ValueError, match="standard deviations need loss='squared'"):
+    with pytest.raises(ValueError, match="standard deviations require loss='squared'"):
         model.fit(X, y).predict(X, return_std=True)
 
 

@@ -17,12 +17,12 @@ from mercer.learn.context import FitContext
 from mercer.learn.features.feature_matrix import HeldFeatures
 from mercer.learn.fitting import penalty_path
 from mercer.learn.fitting.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.left_out.decision_values import left_out_each
 from mercer.learn.losses import Squared, SquaredHinge
 from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers.active_rows import USUAL_STEPS, step_cost
 from mercer.learn.solvers.choice import SolverCost
 from mercer.learn.solvers.newton import Newton, Report
-from mercer.learn.validation.left_out import left_out_each
 from mercer.persist import train
 
 from ..tables import every_value
@@ -576,11 +576,11 @@ def test_more_operations_are_expected_of_more_penalties():
         (KernelClassifier(C=[[1.0]], kernel=None, preparation=None), "C must be a positive finite number, several"),
         (KernelClassifier(C=True, kernel=None, preparation=None), "C must be a positive finite number, several"),
         (KernelClassifier(C=None, kernel=None, preparation=None), "C must be a positive finite number, several"),
-        (KernelClassifier(C=[1.0, 2.0], map="exact", kernel=None, preparation=None), "take one C"),
-        (KernelClassifier(C="loo", solver="liblinear", kernel=None, preparation=None), "take one C"),
+        (KernelClassifier(C=[1.0, 2.0], map="exact", kernel=None, preparation=None), "require a single C"),
+        (KernelClassifier(C="loo", solver="liblinear", kernel=None, preparation=None), "require a single C"),
         (
             KernelRegressor(alpha="gcv", loss="huber", kernel=None, preparation=None),
-            "alpha='gcv' is for loss='squared'",
+            "alpha='gcv' requires loss='squared'",
         ),
         (
             KernelRegressor(alpha=[1.0, -1.0], loss="poisson", kernel=None, preparation=None),
@@ -599,7 +599,7 @@ def test_batches_take_one_penalty():
     X, y = problem(60)
     y = classes(y)
     for C in ([0.1, 1.0], "loo", "holdout"):
-        with pytest.raises(ValueError, match="chosen by all rows, which sums do not hold: give one number or 'gcv'"):
+        with pytest.raises(ValueError, match="needs all rows, which sums do not contain: give one number or 'gcv'"):
             KernelClassifier(C=C, loss="squared", map=features(), preparation=None).partial_fit(X, y, classes=[0, 1, 2])
         assert not hasattr(KernelClassifier(C=C, kernel=None, preparation=None), "partial_fit")
     batches = KernelClassifier(C="gcv", loss="squared", map=features(), preparation=None)

@@ -386,7 +386,7 @@ def test_trials_tell_how_many_features_pay(monkeypatch):
         (regressor(preparation="some"), "preparation must be"),
         (regressor("gaussian(1)", columns="learned"), "columns='learned' is for a kernel that is 'auto' or has"),
         (classifier(map=RandomFourier("gaussian(1)"), columns="learned"), "columns='learned' is for a kernel that is"),
-        (regressor(solver="wide", keep_statistics=True), "makes no sums over rows"),
+        (regressor(solver="wide", keep_statistics=True), "keeps no sums over rows"),
     ],
 )
 def test_refusals(model, message):

@@ -20,6 +20,7 @@ LEARNERS = [
     KernelRegressor(kernel=None, alpha=1.0, preparation=None),
     KernelRegressor(alpha="gcv", scale="standard", kernel=None, preparation=None),
     KernelRegressor(alpha="loo", missing="mean", kernel=None, preparation=None),
+    KernelRegressor(alpha="evidence", keep_statistics=True, kernel=None, preparation=None),
     KernelRegressor(map="RandomFourier", n_components=64, random_state=0, kernel=None, alpha=1.0, preparation=None),
     KernelClassifier(kernel=None, C=1.0, preparation=None),
     KernelClassifier(loss="logistic", scale="minmax", kernel=None, C=1.0, preparation=None),

@@ -139,7 +139,7 @@ def test_batches_come_near():
 
 
 def test_more_clusters_than_rows():
-    with pytest.raises(ValueError, match="n_clusters=8 must not be more than the rows, found n_samples=5"):
+    with pytest.raises(ValueError, match="n_clusters=8 must not exceed the number of rows, found n_samples=5"):
         KernelKMeans().fit(rows(5))
 
 

@@ -478,11 +478,11 @@ def test_landmarks_are_not_solved_without_second_moments():
     [
         (
             KernelRegressor(solver="wide", alpha="gcv", kernel=None, preparation=None),
-            "makes no sums over rows: give one positive alpha",
+            "keeps no sums over rows: give one positive alpha",
         ),
         (
             KernelRegressor(solver="wide", alpha=0.0, kernel=None, preparation=None),
-            "makes no sums over rows: give one positive alpha",
+            "keeps no sums over rows: give one positive alpha",
         ),
         (
             KernelRegressor(solver="wide", keep_statistics=True, kernel=None, alpha=1.0, preparation=None),
@@ -490,7 +490,7 @@ def test_landmarks_are_not_solved_without_second_moments():
         ),
         (
             KernelClassifier(solver="wide", loss="squared", kernel=None, C=[1.0, 2.0], preparation=None),
-            "makes no sums over rows: with loss='squared' give one C",
+            "keeps no sums over rows: with loss='squared' give one C",
         ),
         (
             KernelClassifier(solver="wide", loss="squared", kernel=None, C=1.0, keep_statistics=True, preparation=None),

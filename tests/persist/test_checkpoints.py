@@ -32,7 +32,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
         bad = bytearray(good)
         bad[place] ^= 0x10
         path.write_bytes(bad)
-        with pytest.warns(UserWarning, match=r"is damaged: .*goes on from the one before"):
+        with pytest.warns(UserWarning, match=r"is damaged: .*continues from the previous one"):
             assert Checkpoints(path).read().begun.rows == 3 * CHUNK
     path.write_bytes(good[: len(good) // 2])
     seen = []

@@ -61,7 +61,7 @@ def whole(name):
 def goes_on(name, output):
     """Go on in this process; says how many blocks of rows that took."""
     rest = []
-    with pytest.warns(UserWarning, match=r"the run of process \d+ on .* has died: its lock is taken over"):
+    with pytest.warns(UserWarning, match=r"the run of process \d+ on .* has died; its lock is taken over"):
         train(killed.learner(name), *killed.data(name), output=output, resume=True, progress=rest.append)
     assert output.read_bytes() == whole(name)[0]
     assert os.listdir(output.parent) == [output.name]
@@ -267,7 +267,7 @@ def test_a_full_disk_leaves_the_old_model_and_the_run_goes_on_later(tmp_path):
 
     try:
         with (
-            pytest.warns(UserWarning, match="no checkpoint could be written, the run goes on: .*File too large"),
+            pytest.warns(UserWarning, match="no checkpoint could be written, the run continues: .*File too large"),
             pytest.raises(OSError, match="File too large"),
         ):
             train(learner(), X, y, output=output, every=0.0, progress=fill)
@@ -312,7 +312,7 @@ def test_a_second_run_on_the_same_output_is_refused(tmp_path):
     def second(progress):
         for name in ("model", "link"):
             with pytest.raises(
-                OutputInUseError, match=rf"writes to this output: process {os.getpid()} on .*, since 20"
+                OutputInUseError, match=rf"is writing to this output: process {os.getpid()} on .*, since 20"
             ):
                 train(learner(), X, y, output=tmp_path / name)
             refused.append(name)
@@ -335,6 +335,6 @@ def test_the_lock_of_another_machine_is_left_to_a_person(tmp_path):
     lock.write_text("")  # killed before it could write its name
     train(learner(), X, y, output=tmp_path / "model")
     lock.write_text(json.dumps({"host": socket.gethostname(), "pid": 1, "since": "2026-01-01"}))
-    with pytest.warns(UserWarning, match="process 1 on .*, since 2026-01-01, has died: its lock is taken over"):
+    with pytest.warns(UserWarning, match="process 1 on .*, since 2026-01-01, has died; its lock is taken over"):
         train(clone(learner()), X, y, output=tmp_path / "model")
     assert os.listdir(tmp_path) == ["model"]

@@ -142,6 +142,6 @@ def test_a_file_of_the_package_with_our_metadata_is_a_model(tmp_path):
 
 def test_a_header_that_is_too_long_is_refused_when_it_is_written(monkeypatch):
     monkeypatch.setattr("mercer.persist.safetensors.MAX_HEADER", 100)
-    with pytest.raises(ValueError, match="100 is the most"):
+    with pytest.raises(ValueError, match="at most 100"):
         header_bytes(ARRAYS, {"note": "x" * 200})
     assert BytesIO(header_bytes({}, {})).read(8) == (24).to_bytes(8, "little")

@@ -55,12 +55,12 @@ FILES = {
     "cut in the arrays": (lambda data: data[:-1], "the arrays should take"),
     "extra bytes": (lambda data: data + b"\0", "the arrays should take"),
     "no JSON": (lambda data: framed(b"{nonsense}"), "the header is not JSON"),
-    "a list": (lambda data: framed(b"[]"), "must begin with '{'"),
+    "a list": (lambda data: framed(b"[]"), "must start with '{'"),
     "no UTF-8": (lambda data: framed(b'{"\xff\xfe": 1}'), "not UTF-8"),
     "deep nesting": (lambda data: framed(b'{"a":' * 9999 + b"1" + b"}" * 9999), f"more than {MAX_DEPTH} deep"),
     "deep lists": (lambda data: framed(b'{"a":' + b"[" * 10**6), f"more than {MAX_DEPTH} deep"),
     "a name twice": (lambda data: framed(b'{"a": 1, "a": 2}'), "'a' is given twice"),
-    "NaN": (lambda data: framed(b'{"a": NaN}'), "NaN is no JSON"),
+    "NaN": (lambda data: framed(b'{"a": NaN}'), "NaN is not JSON"),
     "an endless number": (lambda data: framed(b'{"a": ' + b"9" * 5000 + b"}"), "the header is not JSON"),
     "another safetensors file": (lambda data: framed(b'{"__metadata__":{"format":"pt"}}'), "no metadata 'mercer'"),
     "a pickle": (lambda data: b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00" + data, "the header"),
@@ -118,17 +118,17 @@ def second(parts):
 
 F, H = "parameters.frequencies", "parameters.buckets"
 TENSORS = {
-    "negative offset": ("fourier", entry(F, data_offsets=[-8, 184]), "offset .* must be a whole number from 0"),
-    "offsets overlap": ("fourier", second, "overlaps the one before"),
+    "negative offset": ("fourier", entry(F, data_offsets=[-8, 184]), "offset .* must be an integer from 0"),
+    "offsets overlap": ("fourier", second, "overlaps the previous one"),
     "a gap": ("fourier", moved, "leaves a gap"),
     "offsets beyond the end": ("fourier", entry(F, shape=[2**40], data_offsets=[0, 2**43]), "overlaps|should take"),
     "turned offsets": ("fourier", entry(F, data_offsets=[8, 0]), "needs 192 bytes"),
     "a shape that overflows": ("fourier", entry(F, shape=[2**62, 4]), "needs 147573952589676412928 bytes"),
-    "a shape beyond": ("fourier", entry(F, shape=[2**63, 2**63, 2**63]), "must be a whole number"),
+    "a shape beyond": ("fourier", entry(F, shape=[2**63, 2**63, 2**63]), "must be an integer"),
     "a product that wraps to 0": ("fourier", entry(F, shape=[2**32, 2**32]), "needs 147573952589676412928 bytes"),
-    "negative lengths": ("fourier", entry(F, shape=[-6, -4]), "must be a whole number from 0"),
-    "a truth value as length": ("fourier", entry("parameters.offset", shape=[True]), "whole number .* found True"),
-    "a float as length": ("fourier", entry("parameters.offset", shape=[1.0]), "whole number .* found 1.0"),
+    "negative lengths": ("fourier", entry(F, shape=[-6, -4]), "must be an integer from 0"),
+    "a truth value as length": ("fourier", entry("parameters.offset", shape=[True]), "an integer .* found True"),
+    "a float as length": ("fourier", entry("parameters.offset", shape=[1.0]), "an integer .* found 1.0"),
     "many axes": ("fourier", entry(F, shape=[1] * 50), "at most 4 axes"),
     "an unknown dtype": ("fourier", entry(F, dtype="F16"), "must have a dtype of"),
     "objects": ("fourier", entry(F, dtype="O"), "must have a dtype of"),
@@ -138,7 +138,7 @@ TENSORS = {
     "integers": ("fourier", another(F, lambda a: a.astype("<i8")), "must be float64, found int64"),
     "another shape": ("fourier", another(F, lambda a: a[:5]), r"must have the shape \(6, 4\), found \(5, 4\)"),
     "another rank": ("fourier", another(F, lambda a: a.ravel()), r"must have the shape \(6, 4\)"),
-    "one tensor more": ("fourier", lambda p: p.put("../../etc/passwd", np.zeros(1)), "belongs to nothing"),
+    "one tensor more": ("fourier", lambda p: p.put("../../etc/passwd", np.zeros(1)), "does not belong to the model"),
     "one tensor less": ("fourier", without("parameters.offset"), "tensor 'parameters.offset' is missing"),
     "NaN": ("fourier", value(F, np.nan), "not finite"),
     "infinity": ("regressor", value("coef_", np.inf), "tensor 'coef_' has an entry that is not finite"),
@@ -196,8 +196,8 @@ def at(path, held):
 
 DESCRIPTIONS = {
     "a newer format": ("fourier", at("format", 2), "has format 2, and this version reads up to 1"),
-    "a format that is a truth value": ("fourier", at("format", True), "format must be a whole number"),
-    "no format": ("fourier", at("format", None), "format must be a whole number"),
+    "a format that is a truth value": ("fourier", at("format", True), "format must be an integer"),
+    "no format": ("fourier", at("format", None), "format must be an integer"),
     "an unknown entry": ("fourier", at("code", "import os"), "unknown entry 'code'"),
     "unknown parameters": ("fourier", at("parameters", "none"), "parameters must be one of"),
     "a wrong hash": ("fourier", lambda p: (at("sha256", "0" * 64)(p), setattr(p, "rehash", False)), "SHA-256 differs"),
@@ -217,24 +217,24 @@ DESCRIPTIONS = {
     "an unknown argument": ("fourier", at("model/arguments/shell", "ls"), "unknown entry 'shell'"),
     "an unknown kind": ("fourier", at("model/arguments/form", {"eval": "1"}), "unknown kind 'eval'"),
     "a hidden kind": ("fourier", at("model/arguments/form", {"_init__": "1"}), "unknown kind"),
-    "two kinds": ("fourier", at("model/arguments/form", {"list": [], "tuple": []}), "must have one kind"),
-    "a bare list": ("fourier", at("model/arguments/form", [1]), "a list without a name"),
+    "two kinds": ("fourier", at("model/arguments/form", {"list": [], "tuple": []}), "must have exactly one kind"),
+    "a bare list": ("fourier", at("model/arguments/form", [1]), "a list without a kind"),
     "another form": ("fourier", at("model/arguments/form", "offset"), "must have the shape"),
     "a form that is none": ("fourier", at("model/arguments/form", "evil"), "form must be one of"),
     "a truth value as width": ("fourier", at("model/arguments/n_components", True), "whole number .* found True"),
     "a negative width": ("fourier", at("model/arguments/n_components", -5), "n_components must be a whole number"),
     "another width": ("fourier", at("model/arguments/n_components", 99), "the width of .* must be 99"),
-    "a width beyond": ("fourier", at("model/arguments/n_components", 2**31), "must be a whole number from 1"),
+    "a width beyond": ("fourier", at("model/arguments/n_components", 2**31), "must be an integer from 1"),
     "another width twice": (
         "fourier",
         lambda p: (at("model/arguments/n_components", 13)(p), at("model/width", 13)(p)),
         r"must have the shape \(7, 4\), found \(6, 4\)",
     ),
     "other columns": ("fourier", at("model/columns", 5), r"must have the shape \(6, 5\)"),
-    "columns as truth": ("fourier", at("model/columns", True), "columns must be a whole number"),
-    "no columns": ("fourier", at("model/columns", 0), "columns must be a whole number from 1"),
-    "a seed below 0": ("fourier", at("model/seed", -1), "seed must be a whole number"),
-    "a seed of 129 bits": ("fourier", at("model/seed", 2**128), "seed must be a whole number"),
+    "columns as truth": ("fourier", at("model/columns", True), "columns must be an integer"),
+    "no columns": ("fourier", at("model/columns", 0), "columns must be an integer from 1"),
+    "a seed below 0": ("fourier", at("model/seed", -1), "seed must be an integer"),
+    "a seed of 129 bits": ("fourier", at("model/seed", 2**128), "seed must be an integer"),
     "a kernel that is code": (
         "fourier",
         at("model/kernel", "__import__('os').system('ls')"),
@@ -246,11 +246,11 @@ DESCRIPTIONS = {
     "a kernel of huge degree": (
         "hadamard",
         at("model/kernel", "Polynomial(degree=1000000000)"),
-        "the degree 1000000000",
+        "has degree 1000000000",
     ),
     "a precomputed kernel": ("nystrom", at("model/kernel", "precomputed"), "expected|unknown"),
     "an argument precomputed": ("nystrom", at("model/arguments/kernel", "precomputed"), "must be precomputed"),
-    "names too few": ("fourier", at("model/names", ["a"]), "there must be 4 names of columns"),
+    "names too few": ("fourier", at("model/names", ["a"]), "there must be 4 column names"),
     "names that are numbers": ("fourier", at("model/names", [1, 2, 3, 4]), "the name of a column must be text"),
     "an array as argument": (
         "fourier",
@@ -272,7 +272,7 @@ DESCRIPTIONS = {
     "a learned value of another type": ("tefm", at("model/learned/captured_", "much"), "must be of type float"),
     "a learned value more": ("tefm", at("model/learned/x", 1), "learned of .* must have the entries"),
     "a calibration without fields": ("stack", at("model/parts/left/learned/calibration_", {}), "must have the entries"),
-    "classes out of order": ("classifier-frame", at("model/classes/items", ["b", "a", "c"]), "each below the next"),
+    "classes out of order": ("classifier-frame", at("model/classes/items", ["b", "a", "c"]), "in increasing order"),
     "classes of code": ("classifier-frame", at("model/classes/dtype", "O"), "must be text or numbers"),
     "classes that are too long": (
         "classifier-frame",
@@ -288,17 +288,21 @@ DESCRIPTIONS = {
     ),
     "classes of none": ("classifier-frame", at("model/classes", []), "at least 2 tasks, found 0"),
     "another scale": ("classifier-frame", at("model/preparation/scale", "evil"), "scale of the preparation must be"),
-    "no scale": ("classifier-frame", at("model/preparation/scale", None), "must have factors where it scales"),
-    "a level less": ("classifier-frame", at("model/preparation/columns/1/1", ["high", "low"]), "but the map takes 7"),
-    "a level that is a list": ("classifier-frame", at("model/preparation/columns/1/1/0", [1]), "no text or number"),
+    "no scale": ("classifier-frame", at("model/preparation/scale", None), "must have factors if it scales"),
+    "a level less": ("classifier-frame", at("model/preparation/columns/1/1", ["high", "low"]), "but the map expects 7"),
+    "a level that is a list": (
+        "classifier-frame",
+        at("model/preparation/columns/1/1/0", [1]),
+        "neither text nor a number",
+    ),
     "another time": ("classifier-frame", at("model/preparation/columns/0/1", {"time": "soon"}), "must be one of"),
     "a time and more": ("classifier-frame", at("model/preparation/columns/0/1", {"time": "date", "x": 1}), "unknown"),
     "a time that is a list": ("classifier-frame", at("model/preparation/columns/0/1", {"time": [1]}), "must be one of"),
     "other dates": ("classifier-frame", at("model/preparation/dates", "evil"), "dates of the preparation must be"),
     "a column twice": ("classifier-frame", at("model/preparation/columns/0/0", "width"), "different names"),
     "a second view of one": ("regressor", at("model/view_y", {}), "has no second view"),
-    "no second view": ("cca", at("model/view_y", None), "needs its second view"),
-    "a map of other columns": ("regressor", at("model/columns", 5), "are prepared as 5, but the map takes 4"),
+    "no second view": ("cca", at("model/view_y", None), "needs a second view"),
+    "a map of other columns": ("regressor", at("model/columns", 5), "are prepared as 5, but the map expects 4"),
     "an order in memory of nothing": ("fourier", at("fortran", [1]), "a name in fortran must be text"),
 }
 
@@ -339,7 +343,7 @@ def test_an_untouched_file_goes_through_the_same_mill(tmp_path):
 def test_a_seed_that_draws_other_integers_is_noticed(tmp_path):
     parts = Parts(saved("hadamard", "seed"))
     parts.held["model"]["seed"] += 1
-    refused(parts.bytes(), "does not draw the parameters of the model", tmp_path)
+    refused(parts.bytes(), "does not draw the parameters of the saved model", tmp_path)
 
 
 def test_trees_and_precomputed_kernels_are_checked_too(tmp_path):

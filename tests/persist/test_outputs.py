@@ -139,7 +139,7 @@ def test_files_that_are_not_of_a_run_are_refused_by_name(what, name, resume, tmp
     (tmp_path / name).write_bytes(STRANGERS[what])
     before = content(tmp_path)
     checkpoint = {"checkpoint": tmp_path / "kept"} if name == "kept.lock" else {}
-    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a (lock|checkpoint) of mercer: move it"):
+    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a (lock|checkpoint) of mercer; move it"):
         train(learner(), X, X[:, 0], output=tmp_path / "model", resume=resume, **checkpoint)
     assert content(tmp_path) == before
 
@@ -150,7 +150,7 @@ def test_a_folder_in_place_of_a_lock_is_refused_by_name(name, tmp_path):
     X = problem()[0]
     (tmp_path / name).mkdir()
     checkpoint = {"checkpoint": tmp_path / "kept"} if name == "kept.lock" else {}
-    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a lock of mercer: move it"):
+    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a lock of mercer; move it"):
         train(learner(), X, X[:, 0], output=tmp_path / "model", **checkpoint)
     assert os.listdir(tmp_path) == [name]
 
@@ -254,7 +254,7 @@ def test_a_full_disk_leaves_no_lock(tmp_path, monkeypatch):
     for checkpoint in ({}, {"checkpoint": tmp_path / "kept"}):
         with pytest.raises(OSError, match=r"No space left on device: '.*model\.lock'") as caught:
             train(learner(), X, X[:, 0], output=tmp_path / "model", **checkpoint)
-        assert "give another output" in caught.value.__notes__[0]
+        assert "choose another output" in caught.value.__notes__[0]
         assert os.listdir(tmp_path) == []
 
 
@@ -285,7 +285,8 @@ def test_what_ends_a_run_says_how_it_goes_on(number, error, tmp_path):
     (note,) = caught.value.__notes__
     path = Path(tmp_path, "model.checkpoint")
     assert (
-        f"stays in the checkpoint '{path}', {path.stat().st_size / 1000:.3g} kB: the same call with resume=True" in note
+        f"is kept in the checkpoint '{path}', {path.stat().st_size / 1000:.3g} kB: the same call with resume=True"
+        in note
     )
     assert read_checkpoint(path).begun.rows > 0
 
@@ -298,7 +299,7 @@ def test_a_run_that_ends_before_any_checkpoint_says_so(tmp_path):
 
     with pytest.raises(KeyboardInterrupt) as caught:
         train(learner(), X, X[:, 0], output=tmp_path / "model", progress=interrupt)
-    assert caught.value.__notes__ == ["No checkpoint was written yet: the same call begins anew."]
+    assert caught.value.__notes__ == ["No checkpoint was written yet: the same call starts over."]
     with pytest.raises(ValueError, match="NaN") as failed:
         train(learner(), np.full_like(X, np.nan), X[:, 0], output=tmp_path / "model")
     assert not hasattr(failed.value, "__notes__")

@@ -274,10 +274,10 @@ REFUSED = {
     "FeatureUnion": lambda: FeatureUnion([("a", StandardScaler())]),
     "func is the function": lambda: FunctionTransformer(np.log1p),
     "kw_args": lambda: FunctionTransformer(inv_kw_args={"a": 1}),
-    "memory is a place": lambda: Pipeline([("a", StandardScaler())], memory="here"),
+    "memory is a location": lambda: Pipeline([("a", StandardScaler())], memory="here"),
     "remainder is an estimator": lambda: ColumnTransformer([("a", "passthrough", [0])], remainder=StandardScaler()),
     "columns.0 is the function": lambda: ColumnTransformer([("a", StandardScaler(), make_column_selector("a|b"))]),
-    "random_state is a generator": lambda: PCA(2, random_state=np.random.RandomState(0)),
+    "random_state is a random number generator": lambda: PCA(2, random_state=np.random.RandomState(0)),
 }
 
 
@@ -311,7 +311,7 @@ def test_what_is_not_fitted_or_not_ours_is_refused(tmp_path):
 def test_an_attribute_that_nobody_knows_is_not_lost_in_silence(tmp_path):
     model = make_pipeline(StandardScaler(), features()).fit(rows())
     model[0].secret_ = 1
-    with pytest.raises(NotStoredError, match="StandardScaler has secret_, which a model file does not hold"):
+    with pytest.raises(NotStoredError, match="StandardScaler has secret_, which a model file cannot contain"):
         mercer.save(model, tmp_path / "model")
 
 
@@ -374,16 +374,16 @@ HOSTILE = {
     "an attribute that is missing": ("pipeline-ridge", lambda parts: parts.held["model"]["steps"][0][1].update(
         {"class": "RobustScaler"}), "RobustScaler|unknown|no center_"),
     "another width": ("pipeline-ridge", given(0, columns=5), r"must have the shape \(5,\)"),
-    "a width of truth": ("pipeline-ridge", given(0, columns=True), "whole number"),
-    "an endless width": ("pipeline-ridge", given(0, columns=2**40), "whole number"),
+    "a width of truth": ("pipeline-ridge", given(0, columns=True), "an integer"),
+    "an endless width": ("pipeline-ridge", given(0, columns=2**40), "an integer"),
     "a matrix for a vector": ("pipeline-ridge", put("steps.0.scale_", np.ones((2, 2))), "must have the shape"),
     "integers for numbers": ("pipeline-ridge", put("steps.0.scale_", np.ones(4, np.int64)), "must be float64"),
     "coefficients that are not finite": ("pipeline-ridge", put("steps.2.coef_", np.full(12, np.nan)), "not finite"),
     "too many rows of coefficients": ("pipeline", put("steps.2.coef_", np.ones((9, 12))), "shape|rows"),
-    "a tensor too many": ("pipeline", put("steps.2.evil", np.ones(2)), "belongs to nothing"),
+    "a tensor too many": ("pipeline", put("steps.2.evil", np.ones(2)), "does not belong to the model"),
     "one class": ("pipeline", learned(2, classes_={"dtype": "<U3", "items": ["no"]}), "at least 2"),
     "classes out of order": ("pipeline", learned(2, classes_={"dtype": "<U3", "items": ["b", "a", "c"]}),
-        "below the next"),
+        "in increasing order"),
     "classes of two kinds": ("pipeline", learned(2, classes_={"dtype": "object", "items": ["a", 1, None]}),
         "at least 2"),
     "classes that are too long": ("pipeline", learned(2, classes_={"dtype": "<U1", "items": ["a", "bb", "c"]}),
@@ -392,10 +392,10 @@ HOSTILE = {
     "text of a gigabyte": ("pipeline",
         learned(2, classes_={"dtype": "<U999999", "items": list("abcdefghijklmnopqrst")}),
         "not fit"),
-    "no steps": ("pipeline", lambda parts: parts.held["model"].update(steps=[]), "names that differ"),
+    "no steps": ("pipeline", lambda parts: parts.held["model"].update(steps=[]), "different names"),
     "steps of text": ("pipeline", steps(lambda some: some.append("evil")), "must be a list"),
-    "a step twice": ("pipeline", steps(lambda some: some[0].__setitem__(0, some[1][0])), "names that differ"),
-    "a name with two bars": ("pipeline", steps(lambda some: some[0].__setitem__(0, "a__b")), "names that differ"),
+    "a step twice": ("pipeline", steps(lambda some: some[0].__setitem__(0, some[1][0])), "different names"),
+    "a name with two bars": ("pipeline", steps(lambda some: some[0].__setitem__(0, "a__b")), "different names"),
     "a step that is a word": ("pipeline", steps(lambda some: some[0].__setitem__(1, "drop")), "must be an object"),
     "a last step first": ("pipeline", steps(lambda some: some.append(["more", "passthrough"])), "must transform rows"),
     "only idle steps": ("pipeline", steps(lambda some: some.__setitem__(slice(None), [["a", "passthrough"]])),
@@ -412,9 +412,9 @@ HOSTILE = {
     "a part twice": ("pipeline-columns", columns(lambda ct: ct["fitted"].append(ct["fitted"][2])),
         "one fitted part for each|passes|part"),
     "another remainder": ("pipeline-columns", columns(lambda ct: ct["fitted"][2].__setitem__(2, [0])),
-        "that no part takes"),
+        "that no part uses"),
     "columns that are not those of the fit": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
-        2, {"list": ["length", "level"]})), "not those it was fitted on"),
+        2, {"list": ["length", "level"]})), "not those on which it was fitted"),
     "a column by a number out of range": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
         2, {"list": [2**31]})), "must be among the 4"),
     "a column of no kind": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
@@ -424,7 +424,7 @@ HOSTILE = {
     "processes without end": ("pipeline-columns", columns(lambda ct: ct["arguments"].update(n_jobs=10**6)), "n_jobs"),
     "a remainder of code": ("pipeline-columns", columns(lambda ct: ct.update(remainder="evil")), "must be one of"),
     "levels twice": ("pipeline-columns", columns(lambda ct: ct["fitted"][1][1]["learned"].update(
-        categories_=[{"dtype": "object", "items": ["a", "a"]}])), "levels that differ"),
+        categories_=[{"dtype": "object", "items": ["a", "a"]}])), "different levels"),
     "levels of no column": ("pipeline-columns", columns(lambda ct: ct["fitted"][1][1]["learned"].update(
         categories_=[])), "categories_ must be those|drop_idx_ must have"),
     "a level dropped that is not there": ("pipeline-columns", columns(lambda ct: ct["fitted"][1][1]["learned"].update(
@@ -434,7 +434,7 @@ HOSTILE = {
     "a gap of gigabytes": ("pipeline-nested", lambda parts: step(parts, 0)["steps"][1][1].update(
         gaps={"components_": 10**9}), "from 3 to"),
     "a gap of a vector": ("pipeline-nested", lambda parts: step(parts, 0)["steps"][1][1].update(
-        gaps={"mean_": 5}), "that of a matrix"),
+        gaps={"mean_": 5}), "only a matrix can have one"),
 }  # fmt: skip
 
 

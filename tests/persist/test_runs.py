@@ -238,7 +238,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_stays(name, tmp_path):
     X = problem()[0]
     path = checkpoint_of(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], tmp_path)
     before, (make, reason) = path.read_bytes(), OTHERS[name]
-    with pytest.raises(CheckpointError, match=f"is of another run: .*{reason}"):
+    with pytest.raises(CheckpointError, match=f"belongs to another run: .*{reason}"):
         train(*make(X, X[:, 0]), output=tmp_path / "model", every=0.0, resume=True)
     assert path.read_bytes() == before
     assert not (tmp_path / "model").exists()
@@ -337,7 +337,7 @@ def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
         (
             KernelRegressor(callback=print, kernel=None, alpha=1.0, preparation=None),
             ValueError,
-            "give progress= in its place",
+            "give progress= instead",
         ),
         (
             KernelRegressor(map=Nystrom(lambda x, y: float(x @ y)), alpha=1.0, preparation=None),

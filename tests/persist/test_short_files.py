@@ -22,13 +22,15 @@ def test_what_is_left_to_a_seed_has_a_limit(tmp_path):
     needed = sum(part.nbytes for part in sketch.parameters_)
     mercer.load(path, memory=needed)
     with pytest.raises(
-        ModelFileError, match=f"draw parameters of {needed} bytes or more, and {needed - 1} are allowed"
+        ModelFileError, match=f"draw parameters of at least {needed} bytes, but only {needed - 1} are allowed"
     ):
         mercer.load(path, memory=needed - 1)
     parts = Parts(path.read_bytes())
     parts.held["model"]["columns"] = 2**31 - 1
     path.write_bytes(parts.bytes())
-    with pytest.raises(ModelFileError, match="bytes or more, and 1000000000 are allowed: give load more memory"):
+    with pytest.raises(
+        ModelFileError, match="bytes, but only 1000000000 are allowed; if you trust the file, give load more memory"
+    ):
         mercer.load(path, memory="1GB")
 
 
@@ -88,7 +90,7 @@ def test_coefficients_justify_what_a_seed_draws(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.persist.map_records.MOST_BLOCKS", 100)
     monkeypatch.setattr("mercer.persist.map_records.MOST_DRAWN", 200)
     np.testing.assert_array_equal(mercer.load(path).predict(X), model.predict(X))
-    with pytest.warns(UserWarning, match="load will ask for trusted=True: save with parameters='full'"):
+    with pytest.warns(UserWarning, match="load will require trusted=True; save with parameters='full'"):
         mercer.save(model.map_, path, "seed")
     with pytest.raises(ModelFileError, match="which may take long"):
         mercer.load(path)
@@ -149,5 +151,5 @@ def test_columns_chosen_by_truth_values_are_few(tmp_path):
     parts = Parts((tmp_path / "model").read_bytes())
     parts.held["model"]["steps"][0][1]["columns"] = 2**20
     (tmp_path / "model").write_bytes(parts.bytes())
-    with pytest.raises(ModelFileError, match="among 4096 columns by truth values"):
+    with pytest.raises(ModelFileError, match="among at most 4096 columns by truth values"):
         mercer.load(tmp_path / "model")

@@ -143,14 +143,14 @@ def test_sparse_rows_and_too_many_columns(monkeypatch):
     monkeypatch.setattr(baseline_models, "MOST_COLUMNS", 20)
     _, linear, trees = report.baselines(model, train, test)
     assert values(linear)["R2"] > 0.9
-    assert (trees.scores, trees.why, trees.ahead) == ([], "30 columns are more than 20", False)
+    assert (trees.scores, trees.why, trees.ahead) == ([], "there are 30 columns, and at most 20 are supported", False)
     dense = data.open(rows.toarray(), target=y).split(0.4, seed=0)
     model = learner_for("regression", n_components=32, random_state=0).fit(dense[0])
     found = report.baselines(model, *dense)
-    assert [one.why for one in found[1:]] == ["30 columns are more than 20"] * 2
+    assert [one.why for one in found[1:]] == ["there are 30 columns, and at most 20 are supported"] * 2
     text = report.training_page("a", model, *dense, scores=report.evaluate(model, dense[1]), baselines=found)
     assert "The boosted trees was left out" not in text
-    assert "Left out: boosted trees, since 30 columns are more than 20." in checked(text).words
+    assert "Left out: boosted trees, since there are 30 columns, and at most 20 are supported." in checked(text).words
 
 
 def test_rows_are_bounded_by_arithmetic(monkeypatch):
@@ -163,7 +163,7 @@ def test_rows_are_bounded_by_arithmetic(monkeypatch):
     found = report.baselines(model, train, test)
     assert [one.rows for one in found] == [train.n_rows, 70, 50]
     monkeypatch.setattr(baseline_models, "MOST_CLASSES", 2)
-    assert report.baselines(model, train, test)[2].why == "3 classes are more than 2"
+    assert report.baselines(model, train, test)[2].why == "there are 3 classes, and at most 2 are supported"
     with pytest.raises(ValueError, match="rows must be a whole number of at least 1, found 0"):
         report.baselines(model, train, test, rows=0)
 
@@ -187,7 +187,7 @@ def test_one_class_among_the_rows_that_were_drawn():
         X, y
     )
     found = report.baselines(model, table, table, rows=5)
-    assert [one.why for one in found[1:]] == ["the rows that were drawn for it are of one class"] * 2
+    assert [one.why for one in found[1:]] == ["the rows drawn for it all belong to one class"] * 2
 
 
 def test_lightgbm_is_taken_where_it_is(monkeypatch):

@@ -79,7 +79,9 @@ def test_frames_with_levels_and_weights():
 
 def test_what_cannot_be_compared():
     table = data.open(X, target=X[:, 0])
-    with pytest.raises(ValueError, match=r"TensorSketch does not serve Gaussian\(gamma=1\); OrthogonalFourier, "):
+    with pytest.raises(
+        ValueError, match=r"TensorSketch does not support Gaussian\(gamma=1\); choose from OrthogonalFourier, "
+    ):
         report.compare(table, "regression", kernel="gaussian(1)", maps=["TensorSketch"])
     with pytest.raises(ValueError, match="rows must be a whole number of at least 1, found 0"):
         report.compare(table, "regression", rows=0)
@@ -98,7 +100,7 @@ def test_a_map_that_refuses_is_left_out(monkeypatch):
     monkeypatch.setattr(RandomFourier.construction, "draw", refuse)
     monkeypatch.setattr("mercer.choose.map_catalogue.serves", lambda map, kernel: True)
     table = data.open(X, target=X[:, 0])
-    with pytest.warns(UserWarning, match="RandomFourier is left out: not today"):
+    with pytest.warns(UserWarning, match="RandomFourier was left out: not today"):
         found = report.compare(table, "regression", maps=["RandomFourier"], features=[16])
     assert math.isnan(found.entries[1].score)
 

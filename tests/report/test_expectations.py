@@ -46,8 +46,8 @@ def test_an_error_far_above_the_expected_one_is_told(failed):
     error = report.evaluate(model, test)[1]
     assert error.value > 100 * expected
     below, far = report.concerns(model, test)
-    assert below.message.startswith("R2 is -0.422 on the rows held out: worse than always predicting their mean")
-    assert far.message.startswith(f"RMSE is {error.value:.4g} on the rows held out")
+    assert below.message.startswith("R2 is -0.422 on the held-out rows: worse than always predicting their mean")
+    assert far.message.startswith(f"RMSE is {error.value:.4g} on the held-out rows")
     assert f"{expected:.4g} that generalised cross-validation expected" in far.message
     assert "(alpha='loo', or --alpha loo)" in far.advice
     y = np.concatenate([block.y for block in test.blocks()])
@@ -101,7 +101,7 @@ def test_accuracy_below_the_majority_class():
     found = report.concerns(model, test, baselines=report.baselines(model, train, test, trained=False))
     assert len(found) == 1
     assert found[0].message.startswith(
-        "The majority class baseline (always common) has accuracy 0.6939 on the same rows"
+        "The majority class baseline (always common) has accuracy 0.6939 on the same held-out rows"
     )
     assert "mercer tune" in found[0].advice
 
@@ -125,8 +125,8 @@ def test_a_better_model_is_named_and_on_the_page():
     scores = report.evaluate(model, test)
     found = report.concerns(model, test, scores=scores, baselines=others)
     (linear,) = (one for one in found if "linear model" in one.message)
-    assert "has R2 1 on the same rows held out" in linear.message
-    assert linear.advice.endswith("or take the other model")
+    assert "has R2 1 on the same held-out rows" in linear.message
+    assert linear.advice.endswith("or use the other model")
     text = report.training_page("a", model, train, test, scores=scores, baselines=others, concerns=found)
     page = checked(text)
     assert text.count('class="alarm" role="alert"') == 1

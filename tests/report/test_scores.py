@@ -117,12 +117,12 @@ def test_models_that_predict_nothing_or_too_much():
     with pytest.raises(TypeError, match="found RandomFourier, which predicts no target"):
         report.evaluate(RandomFourier(n_components=4).fit(X), table)
     both = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, X)
-    with pytest.raises(ValueError, match="expected a model of one target, found one of several"):
+    with pytest.raises(ValueError, match="expected a model that predicts one target, found one that predicts several"):
         report.evaluate(both, table)
     one = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="must bring y"):
         report.evaluate(one, table)
     with pytest.raises(ValueError, match="only a classifier has decisions"):
         next(report.predictions(one, table, ["decisions"]))
-    with pytest.raises(TypeError, match="expected a map or a learner of mercer"):
+    with pytest.raises(TypeError, match="expected a map or a learner of Mercer"):
         next(report.features(metrics, table))

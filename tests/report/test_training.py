@@ -27,7 +27,7 @@ def test_of_numbers(numbers):
     text, model, train, test, studied = numbers
     page = checked(text)
     assert [name.split(":")[0].split(" by ")[0] for name, _ in page.pictures] == [
-        "Observed against predicted values of rows held out",
+        "Observed against predicted values of held-out rows",
         "Residuals against predicted values",
         "Histogram of the target",
         "Score against number of features",
@@ -200,7 +200,7 @@ def test_many_rows_are_thinned(monkeypatch):
     assert studied.rows < 600
     text = report.training_page("a", model, train, test, scores=report.evaluate(model, test), studied=studied)
     assert f"trained on {studied.rows:,} of the {train.n_rows:,} rows" in checked(text).words
-    assert "the model, on all its rows" in text
+    assert "the model, trained on all rows" in text
 
 
 def test_narrower_models_have_the_penalty_and_the_kernel_that_a_pilot_chose():

@@ -47,8 +47,8 @@ def test_unknown_levels_are_counted(fitted):
     found = unknown_levels(model, test)
     assert found == (3, 100, {"zip": 3, "town": 1})
     assert found.sentence == (
-        "3 of 100 rows have levels that were not in the rows learned from (column 'zip': 3, column 'town': "
-        "1); such a level counts as none, or as rare where rare levels share a column"
+        "3 of 100 rows have levels that were not in the training rows (column 'zip': 3, column 'town': 1); such a "
+        "level counts as no level at all, or as rare if rare levels share a column"
     )
     assert unknown_levels(model, train) == (0, 300, {})
     assert unknown_levels(model, train).sentence == ""
@@ -90,7 +90,7 @@ def test_pages_and_studies(fitted):
 
 def test_comparisons():
     X = rare(300, strange=30)
-    with pytest.warns(UserWarning, match="rows have levels that were not in the rows learned from"):
+    with pytest.warns(UserWarning, match="rows have levels that were not in the training rows"):
         found = compare(
             data.open(X, target="y"), "regression", maps=["OrthogonalFourier"], features=[16], missing="mean",
             rows=200, test_rows=100,

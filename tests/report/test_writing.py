@@ -101,17 +101,17 @@ def test_concerns_are_warned_of(tmp_path):
         found = mercer.report(learner, X[LEARNED], noise[LEARNED], **given)
     assert [str(one.message) for one in seen] == [str(one) for one in found.concerns]
     assert "worse than always predicting their mean" in str(found.concerns[0])
-    assert len([one for one in found.concerns if one.advice.endswith("or take the other model")]) == 2
+    assert len([one for one in found.concerns if one.advice.endswith("or use the other model")]) == 2
     assert 'role="alert"' in found._repr_html_()
     assert 'role="alert"' in found.path.read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_reported(model, tmp_path):
-    with pytest.raises(ValueError, match=r"test needs the targets of its rows: give y, for test as a tuple \(X, y\)"):
+    with pytest.raises(ValueError, match=r"test has no targets: give y, or for test a tuple \(X, y\)"):
         mercer.report(model, X, Y, test=X, path=tmp_path / "p.html")
-    with pytest.raises(ValueError, match="X needs the targets"):
+    with pytest.raises(ValueError, match="X has no targets"):
         mercer.report(model, X, path=tmp_path / "p.html")
-    with pytest.raises(ValueError, match="X is a table, which brings its targets"):
+    with pytest.raises(ValueError, match="X is a table, which has its own targets"):
         mercer.report(model, data.open(X, target=Y), Y, path=tmp_path / "p.html")
     with pytest.raises(TypeError, match="found Blocks"):
         mercer.report(model, data.Blocks([(X, Y)]), path=tmp_path / "p.html")

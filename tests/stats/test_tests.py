@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.stats import norm
 
 import mercer
 from mercer import stats
@@ -127,10 +128,10 @@ def test_hsic_in_batches_and_parts_has_the_same_statistic():
 def test_parts_with_other_features_are_not_merged():
     X, Y = two_samples()
     first, other = (MMDTest(random_state=seed).update(X, Y) for seed in (0, 1))
-    with pytest.raises(ValueError, match="the same features"):
+    with pytest.raises(ValueError, match="sums of different features"):
         first.merge(other)
     independence = HSICTest(random_state=0).update(X, X[:, 0])
-    with pytest.raises(ValueError, match="method and number of permutations"):
+    with pytest.raises(ValueError, match="same method and permutations"):
         independence.merge(HSICTest(random_state=0, method="wild").update(X, X[:, 0]))
 
 
@@ -175,7 +176,9 @@ def test_false_alarms_are_as_rare_as_they_should_be(pvalue):
     ids=["mmd", "mmd-bins", "mmd-lopsided", "mmd-wild", "hsic", "hsic-chunks", "hsic-wild", "hsic-wild-bins"],
 )
 def test_false_alarms_over_2000_runs(pvalue):
-    assert 0.04 <= alarms(pvalue, 2000) <= 0.06
+    # Tests that keep their level fail one of these eight once in a thousand times.
+    allowed = norm.isf(0.001 / 8 / 2) * np.sqrt(LEVEL * (1 - LEVEL) / 2000)
+    assert abs(alarms(pvalue, 2000) - LEVEL) <= allowed
 
 
 def test_a_shift_that_bins_must_not_hide_is_found():
@@ -243,7 +246,7 @@ def test_arguments_that_cannot_be_are_refused(cls):
     for given in ({"n_components": 0}, {"n_permutations": 1.5}, {"method": "bootstrap"}, {"n_jobs": 0}):
         with pytest.raises(ValueError, match=next(iter(given))):
             cls(**given)
-    with pytest.raises(ValueError, match="expected rows"):
+    with pytest.raises(ValueError, match="has no rows yet"):
         cls().result()
 
 

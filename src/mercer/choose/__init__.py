@@ -1,4 +1,4 @@
-"""Which map, how wide, and which learner."""
+"""The choice of map, number of features and learner."""
 
 from ..maps.rules import RULES, Rule, feature_map
 from .auto_map import AutoMap, TargetNotMetError

@@ -1,4 +1,4 @@
-"""AutoMap: the map and the width for a kernel, rows and the error that can be tolerated."""
+"""AutoMap: the choice of map and number of features for a kernel, rows and a tolerable error."""
 
 from __future__ import annotations
 
@@ -29,24 +29,26 @@ from .verification import Passed, Verification
 
 ERRORS = ("relative_frobenius", "max")
 FEWEST_ROWS = 32
-"""With fewer rows there is nothing to measure, and the rules for the kernel decide."""
+"""With fewer rows nothing can be measured, and the rules for the kernel decide."""
 JUDGED_ROWS, FRESH_ROWS = 1000, 2000
-"""Rows that judge the pilot, and rows that verify its choice: a quarter and a third of the rows at most."""
+"""Rows that judge the pilot, and rows that verify its choice: at most a quarter and a third of the rows."""
 FINALISTS, NEAR = 4, 1.5
-"""How many maps are fitted to choose among them, and how many times the least error they may have in the pilot."""
+"""How many maps are fitted to choose among them, and how far their pilot errors may exceed the smallest one."""
 MOST_FOLDS, FOLDED_FEATURES = 8, 2048
-"""How many folds compare these, and how many features a map has in all of them together, at most."""
+"""How many folds compare these maps, and the largest total number of features of a map in all of them."""
 AS_GOOD = 1.02
-"""Errors that differ by no more than this factor count as equal, and the cheaper map is taken."""
+"""Errors that differ by at most this factor count as equal, and the cheaper map is chosen."""
 
 
 class TargetNotMetError(ValueError):
-    """No map within the budget has an error as small as was asked for; ``pilot`` has what was tried.
+    """Raised if no map within the budget has an error as small as requested.
 
     Parameters
     ----------
     message : str
+        What was requested, and the best that was found.
     pilot : PilotTable
+        What was tried.
     """
 
     def __init__(self, message: str, pilot: PilotTable):
@@ -55,59 +57,65 @@ class TargetNotMetError(ValueError):
 
 
 class AutoMap(FeatureMap):
-    r"""The map and the width that a kernel, the rows and a tolerable error ask for, verified on rows of their own.
+    r"""The map and the number of features for a kernel, rows and a tolerable error, verified on fresh rows.
 
-    Take it where the error of the kernel matters and the map does not: give ``target_error``, and ``fit`` finds the
-    cheapest map and width that meet it, or says how near the budget comes. Give ``n_components`` alone, and it finds
-    the most accurate map of that width. Where the map is known, name it: the pilot costs a few seconds.
-
-    ``fit`` sets rows apart and tries every map that serves the kernel (:func:`mercer.choose.maps_for`, and
-    :class:`Nystrom` with both kinds of landmarks) at widths 4, 8, 16, ... up to 1,024. A power law between and beyond
-    the widths that were tried gives the width that each map needs; what least squares on that many features would cost
-    ranks the maps, counted in operations and never timed, so that a seed makes the same choice everywhere. The first in
-    rank is fitted with other random numbers than in the pilot, on all rows but up to 2,000 fresh ones, a third at most.
-    These have had no part in the choice or the fit. The width grows until the upper confidence limit of the error on
-    them is below the target. The limit is the upper end of a two-sided 95 % interval, which is exceeded once in 40
-    times; what is left of 5 % allows for looking at the same rows again with a wider map, whose errors are similar.
-
-    The error is :math:`\|ZZ^\top - K\|_F / \|K\|_F` for the kernel matrix K of as many new rows as ``fit`` has seen, or
-    with ``error="max"`` the largest entry of :math:`|ZZ^\top - K|` among as many new rows as were kept to verify. Rows
-    from another source than those of ``fit`` are not covered: use :func:`mercer.certify` on such rows.
+    Use it if the error of the kernel matters and the map does not: give ``target_error``, and ``fit`` finds the
+    cheapest map and width that meet it, or says how close the budget comes. Give only ``n_components``, and it finds
+    the most accurate map of that width. If you know which map you want, name it: the pilot costs a few seconds.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
         A kernel of :mod:`mercer.kernels`, or text that describes one.
     n_components : int or None, default=None
-        The width of the output; beside a target, the most features. None is 256 if nothing else is given, else as many
-        as it takes, up to 32,768.
+        The number of features; together with a target, the largest allowed number. None means 256 if nothing else is
+        given, and otherwise as many as needed, up to 32,768.
     target_error : float or None, default=None
-        What the error is to stay below, with 95 % confidence.
+        The error to stay below, with 95 % confidence.
     time_budget : float or None, default=None
-        Seconds for least squares on the features of all rows of ``fit``, the map included, on one thread: by a count
-        of operations and a fixed speed, not by the clock. None is 120 unless ``n_components`` alone is given.
+        The number of seconds for least squares on the features of all rows of ``fit``, including the map, on one
+        thread. It is converted to a number of operations at a fixed speed and not measured. None means 120 unless only
+        ``n_components`` is given.
     memory_budget : int, str or None, default=None
-        Bytes for the features of all rows of ``fit``, also as text such as "2GB"; None means no limit.
+        The number of bytes for the features of all rows of ``fit``, or text such as "2GB". None means no limit.
     error : {"relative_frobenius", "max"}, default="relative_frobenius"
-        Which error is meant.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the choice and the map; see :class:`FeatureMap`.
+        The kind of error; see Notes.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the choice and the map; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
     map_ : FeatureMap
-        The map that was chosen, fitted.
+        The chosen map, fitted.
     pilot_ : PilotTable
-        What was tried: map, width, error with its interval, cost. Empty below 32 rows, which are too few to measure
-        anything: then :func:`mercer.feature_map` decides.
+        What was tried: map, width, error with its interval, cost. It is empty for fewer than 32 rows, which are too few
+        to measure anything; :func:`mercer.feature_map` then decides.
     error_ : Estimate or None
-        The error of the choice with its 95 % interval: verified on fresh rows where there was a target. Else it was
-        measured on the rows that also chose among the best maps, before the choice was fitted to these rows as well.
-        None below 32 rows.
+        The error of the chosen map with its 95 % interval. With a target it was verified on fresh rows. Without one it
+        was measured on the rows that also chose among the best maps, before the chosen map was fitted to these rows as
+        well. None for fewer than 32 rows.
     n_components_ : int
-        The width of the output.
+        The number of features.
+
+    Notes
+    -----
+    ``fit`` sets rows aside and tries every map that supports the kernel (:func:`mercer.choose.maps_for`, and
+    :class:`Nystrom` with both kinds of landmarks) with 4, 8, 16, ... up to 1,024 features. A power law between and
+    beyond these widths predicts the width that each map needs. Maps are ranked by what least squares on that many
+    features would cost, counted in operations and never timed, so that a seed makes the same choice everywhere.
+
+    The first map in this ranking is fitted with other random numbers than in the pilot, to all rows except up to 2,000
+    fresh ones (at most a third), which play no part in the choice or the fit. The number of features grows until the
+    upper confidence limit of the error on the fresh rows is below the target. This limit is the upper end of a
+    two-sided 95 % interval, which is exceeded once in 40 times; the rest of the 5 % allows for checking the same rows
+    again with a wider map, whose errors are similar.
+
+    The error is :math:`\|ZZ^\top - K\|_F / \|K\|_F` for the kernel matrix K of as many new rows as ``fit`` has seen, or
+    with ``error="max"`` the largest entry of :math:`|ZZ^\top - K|` among as many new rows as were used for
+    verification. Rows from another source than those of ``fit`` are not covered: use :func:`mercer.certify` on such
+    rows.
 
     Examples
     --------
@@ -122,9 +130,9 @@ class AutoMap(FeatureMap):
     """
 
     description = MapDescription(
-        features="those of the map that was found to suit the kernel and the rows",
+        features="those of the map that suits the kernel and the rows best",
         kernels="all of `mercer.kernels`",
-        when="the error is given, and neither map nor width",
+        when="you know the tolerable error, but neither map nor width",
         cost="that of the chosen map",
         variance="no",
         over=True,
@@ -162,11 +170,17 @@ class AutoMap(FeatureMap):
         return MAP_WIDTH if self.n_components is None else self.n_components
 
     def width_for(self, n_rows: int) -> int:
-        """A guess: what it takes is known when ``fit`` is done.
+        """Return a guess of the number of features, which is known only after ``fit``.
 
         Parameters
         ----------
         n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        int
+            The guess.
         """
         if self.n_components is None and (self.target_error is not None or self._has_budget):
             return LEARNER_WIDTH
@@ -184,14 +198,20 @@ class AutoMap(FeatureMap):
         check_jobs(self.n_jobs)
 
     def construct(self, rows: Rows) -> Construction:
-        """Refused: what is chosen is known when ``fit`` is done.
+        """Raise an error, since the choice is known only after ``fit``.
 
         Parameters
         ----------
         rows : Rows
+            The rows; not used.
+
+        Returns
+        -------
+        Construction
+            Never, because it always raises an error.
         """
         raise TypeError(
-            "AutoMap cannot stand inside another map, since it chooses in fit: fit it first, and give its map_ instead"
+            "AutoMap cannot be used inside another map, since it chooses in fit; fit it first and use its map_ instead"
         )
 
     @property
@@ -200,14 +220,14 @@ class AutoMap(FeatureMap):
 
     @property
     def _most_features(self) -> int:
-        """How many features the choice may have."""
+        """The largest number of features of the choice."""
         if self.n_components is not None:
             return int(self.n_components)
         return WIDEST_CHOSEN if self.target_error is not None or self._has_budget else MAP_WIDTH
 
     def _budget(self) -> Budget:
         seconds = self.time_budget
-        if seconds is None:  # a width that is asked for is made, whatever it costs
+        if seconds is None:  # a requested width is used whatever it costs
             alone = self.n_components is not None and self.target_error is None
             seconds = math.inf if alone else SEARCH_SECONDS
         memory = math.inf if self.memory_budget is None else float(as_bytes(self.memory_budget))
@@ -220,8 +240,8 @@ class AutoMap(FeatureMap):
         self.check_arguments()
         if rows.dtype == object or self.is_opaque:
             raise TypeError(
-                f"AutoMap needs a kernel of mercer.kernels and rows of numbers, found {self.kernel!r}: of a function "
-                "or a kernel matrix only Nystrom makes features"
+                f"AutoMap needs a kernel of mercer.kernels and rows of numbers, found {self.kernel!r}; for functions "
+                "and kernel matrices use Nystrom"
             )
         self.seed_ = seed
         kernel = self.resolved_kernel(rows)
@@ -233,7 +253,7 @@ class AutoMap(FeatureMap):
 
     @property
     def is_opaque(self) -> bool:
-        """Whether nothing is known of the kernel but its values."""
+        """Whether only the values of the kernel are known."""
         return self.kernel == "precomputed" or not isinstance(self.kernel, Kernel | str)
 
     def _choose(self, kernel: Kernel, rows: Rows, seed: int) -> tuple[FeatureMap, PilotTable]:
@@ -241,8 +261,8 @@ class AutoMap(FeatureMap):
         if n < FEWEST_ROWS:
             if wanted is not None:
                 raise ValueError(
-                    f"AutoMap verifies an error on rows of its own and needs {FEWEST_ROWS} rows at least, found "
-                    f"n_samples={n}: give more rows, or no target_error"
+                    f"AutoMap verifies the error on separate rows and needs at least {FEWEST_ROWS} rows, found "
+                    f"n_samples={n}; give more rows, or no target_error"
                 )
             rule = feature_map(kernel, n_components=self._most_features)
             return self._fitted(rule, rows, seed), self._table([], None, 0, 0)
@@ -281,10 +301,11 @@ class AutoMap(FeatureMap):
         return PilotTable(self.error, wanted, rows, fresh, marked)
 
     def _most_accurate(self, pilot: Pilot, left: Rows, seed: int) -> Passed:
-        """The map with the least error at the largest width that the budget allows it.
+        """Return the map with the smallest error at the largest width that the budget allows it.
 
-        Those that come first in the pilot are compared in further folds of its rows, since landmarks differ much from
-        draw to draw and a few rows far out may carry the error. The geometric mean decides: folds count alike.
+        The first maps of the pilot are compared in further folds of its rows, since landmarks vary a lot from draw to
+        draw and a few outlying rows may dominate the error. The geometric mean decides, so that all folds count
+        equally.
         """
         widths = {one.name: pilot.widest(one, self._most_features) for one in pilot.candidates}
         pilot.climb(None, max(widths.values()))
@@ -312,7 +333,7 @@ class AutoMap(FeatureMap):
     # -- a target ------------------------------------------------------------------------------------------------------
 
     def _verified(self, pilot: Pilot, left: Rows, fresh: Any, seed: int) -> Passed:
-        """The cheapest map whose upper limit on fresh rows is below the target."""
+        """Return the cheapest map whose upper limit on fresh rows is below the target."""
         assert self.target_error is not None
 
         def fit(map: FeatureMap) -> FeatureMap:
@@ -328,12 +349,12 @@ class AutoMap(FeatureMap):
     def _unmet(self, pilot: Pilot, what: str) -> TargetNotMetError:
         table = self._table(pilot.trials, None, 0, 0)
         if not pilot.trials:
-            return TargetNotMetError(f"{what} ({self._budget()}): allow more time, memory or features", table)
+            return TargetNotMetError(f"{what} ({self._budget()}); allow more time, memory or features", table)
         best = min(pilot.trials, key=lambda one: one.high)
         return TargetNotMetError(
-            f"{what} ({self._budget()}): target_error={self.target_error:g} was asked for, and the best is {best.map} "
-            f"with {best.n_components:,} features and the error {best.error:.3g} ({best.low:.3g} to {best.high:.3g}); "
-            "give a larger target_error, or allow more time, memory or features",
+            f"{what} ({self._budget()}): target_error={self.target_error:g} was requested, and the best is "
+            f"{best.map} with {best.n_components:,} features and an error of {best.error:.3g} ({best.low:.3g} to "
+            f"{best.high:.3g}); give a larger target_error, or allow more time, memory or features",
             table,
         )
 
@@ -345,7 +366,9 @@ class AutoMap(FeatureMap):
         Parameters
         ----------
         map : FeatureMap
+            The chosen map, fitted.
         pilot : PilotTable
+            What was tried.
         """
         self.n_features_in_ = map.n_features_in_
         if hasattr(self, "feature_names_in_"):
@@ -354,19 +377,19 @@ class AutoMap(FeatureMap):
 
     @property
     def error_(self) -> Estimate | None:
-        """The error of the choice with its interval; None where it was not measured."""
+        """The error of the chosen map with its interval, or None if it was not measured."""
         if not self.pilot_.trials:
             return None
         chosen = self.pilot_.chosen
         return Estimate(chosen.error, chosen.low, chosen.high)
 
     def plot(self) -> Any:
-        """A picture of what was tried: error over width, and error over cost.
+        """Plot what was tried: error against width, and error against cost.
 
         Returns
         -------
-        figure : matplotlib Figure, with ``savefig``
-            It needs no display.
+        matplotlib.figure.Figure
+            The figure, which needs no display and which ``savefig`` writes to a file.
         """
         from .pilot_picture import draw_pilot
 
@@ -374,5 +397,5 @@ class AutoMap(FeatureMap):
 
 
 def _pilot_seed(seed: int) -> int:
-    """Another seed than that of the map."""
+    """Return a seed that differs from that of the map."""
     return int(Stream(seed, "AutoMap", "pilot").words(1)[0])

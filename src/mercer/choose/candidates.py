@@ -1,4 +1,4 @@
-"""The kernels that a search tries: families, each with several bandwidths, on columns that are scaled in some way."""
+"""The kernels that a search tries: families, each with several bandwidths, on columns scaled in some way."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..kernels import Kernel, parse
 from ..kernels.bandwidth import RULES
 
 LENGTHS = tuple(range(-3, 4))
-"""The lengths that are tried first: base-2 logarithms of their ratio to the length that the kernel's rule finds."""
+"""The lengths that are tried first, as base-2 logarithms of their ratio to the length that the kernel's rule finds."""
 STEPS = (-1.0, -0.5, 0.5)
-"""How far the neighbours of the best kernel are from it, in the same units."""
+"""The distances of the neighbours of the best kernel from it, in the same units."""
 MEDIAN_ROWS = 500
 DIGITS = 4
 
 
 class Family(NamedTuple):
-    """A kernel with bandwidths to be learned, on prepared rows ``X`` of which rules learn."""
+    """A kernel whose bandwidths are learned by rules from the prepared rows ``X``."""
 
     kernel: Kernel
     scale: str | None
@@ -29,14 +29,14 @@ class Family(NamedTuple):
 
     @property
     def bandwidths(self) -> list[str]:
-        """The fields that have rules in place of numbers."""
+        """The fields that are rules instead of numbers."""
         return [name for name, value in self.kernel.get_params().items() if isinstance(value, str) and value in RULES]
 
     def at(self, length: float) -> Candidate:
-        """The kernel whose length is 2^length times that of its rule, in four digits."""
+        """Return the kernel whose length is 2^length times that of its rule, with four digits."""
         if not self.bandwidths:
             return Candidate(self.kernel, self, 0.0)
-        # What the rule finds on rows so much further apart is right for a gamma, its square, and a length alike.
+        # Applying the rule to rows that are this much further apart works for gamma, for its square and for a length.
         found = self.kernel.resolve(self.X * 2.0**length, self.seed)
         values = {name: float(f"{found.get_params()[name]:.{DIGITS}g}") for name in self.bandwidths}
         return Candidate(found.replace(**values), self, length)
@@ -51,42 +51,42 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> tuple[str, str | None]:
-        """What tells it from others."""
+        """What distinguishes it from others."""
         return repr(self.kernel), self.family.scale
 
     def neighbours(self) -> list[Candidate]:
-        """Those around it; two are narrower, since more rows and features bear narrower kernels."""
+        """Return the kernels around it; two are narrower, since more rows and features support narrower kernels."""
         return [self.family.at(self.length + step) for step in STEPS] if self.family.bandwidths else []
 
 
 def families_of(kernels: Sequence[Any]) -> tuple[Kernel, ...]:
-    """Kernels as they are given, from text too."""
+    """Return kernels, some of which may be given as text."""
     found = tuple(parse(kernel) if isinstance(kernel, str) else kernel for kernel in kernels)
     if not found:
-        raise ValueError("kernels must name a kernel at least, found none")
+        raise ValueError("kernels must contain at least one kernel, found none")
     for kernel in found:
         if not isinstance(kernel, Kernel):
-            raise TypeError(f"kernels must be kernels of mercer.kernels, or text, found {kernel!r}")
+            raise TypeError(f"kernels must be kernels of mercer.kernels or text, found {kernel!r}")
     return found
 
 
 def scales_of(kernel: Kernel, scale: str | None) -> tuple[str | None, ...]:
-    """How columns are scaled for a kernel: both ways where that is left open."""
+    """Return how columns are scaled for a kernel: in both ways if that is left open."""
     if scale != "auto":
         return (scale,)
     return (None,) if kernel.domain_is_non_negative else ("standard", "minmax")
 
 
 def grid(family: Family) -> list[Candidate]:
-    """The candidates of a family to begin with, the widest last."""
+    """Return the first candidates of a family, the widest last."""
     if not family.bandwidths:
         return [family.at(0.0)]
-    # The width of a polynomial hardly matters where it is narrow: coefficients make up for it.
+    # The length of a polynomial hardly matters if it is small, because the coefficients compensate for it.
     lengths = [length for length in LENGTHS if abs(length) <= 1 or not family.kernel.is_dot_product]
     return [family.at(float(length)) for length in lengths]
 
 
 def some_rows(X: Any, seed: int) -> Any:
-    """A few rows, for the rules of bandwidths."""
+    """Return a few rows, for the rules of bandwidths."""
     chosen = Stream(seed, "tuning", "bandwidths").permutation(X.shape[0])[:MEDIAN_ROWS]
     return X[np.sort(chosen)].astype(np.float64)

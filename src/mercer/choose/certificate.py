@@ -24,29 +24,29 @@ from .samples import codes_of
 Matrix = NDArray[np.float64]
 
 CERTIFIED_ROWS = 1000
-"""Rows all pairs of which are looked at."""
+"""The number of rows whose pairs are all examined."""
 MOST_PAIRS = 20_000
-"""Pairs of different rows for the maximum."""
+"""The number of pairs of different rows for the maximum."""
 FUNCTIONS = 16
-"""Functions that are drawn where no target is given."""
+"""The number of functions that are drawn if no target is given."""
 ALPHA = 1e-2
 """The penalty of ridge regression, in units of the mean k(x, x)."""
 
 
 class MaximumError(NamedTuple):
-    """The largest absolute error of an entry of the kernel matrix, and what is known of entries that were not seen.
+    """The largest absolute error of an entry of the kernel matrix, and a statement about entries that were not seen.
 
     Parameters
     ----------
     observed : float
-        The largest error among all pairs that were looked at. No sample bounds that of all pairs there are.
+        The largest error among all pairs that were examined. No sample can bound the error of all possible pairs.
     bound : float
         The largest error among ``pairs`` pairs that share no row.
     share : float
         With the confidence of the certificate, at most this share of the pairs of two new rows has an error above
         ``bound``: the pairs are independent, and (1 - share)^pairs = 1 - confidence.
     pairs : int
-        The pairs behind ``bound``.
+        The number of pairs behind ``bound``.
     """
 
     observed: float
@@ -56,7 +56,7 @@ class MaximumError(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.observed:.4g} was the largest; at most {100.0 * self.share:.2g} % of new pairs are above "
+            f"{self.observed:.4g} among the sampled pairs; at most {100.0 * self.share:.2g} % of new pairs are above "
             f"{self.bound:.4g}"
         )
 
@@ -87,26 +87,30 @@ class PredictionChange(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """What :func:`certify` found.
+    """The result of :func:`certify`.
 
     Parameters
     ----------
-    map, kernel : str
-        Their descriptions.
+    map : str
+        A description of the map.
+    kernel : str
+        A description of the kernel.
     n_components : int
-        The width of the map.
+        The number of features.
     n_rows : int
-        The size of the kernel matrix that is spoken of.
+        The size of the kernel matrix to which the certificate applies.
     sampled : int
-        The rows all pairs of which were looked at.
+        The number of rows whose pairs were all examined.
     confidence : float
-        Of every interval on its own.
-    relative_frobenius, spectral : Estimate
-        ||Z Z' - K|| / ||K||, in the Frobenius norm and in the spectral norm, with an interval.
+        The confidence of each interval on its own.
+    relative_frobenius : Estimate
+        ||Z Z' - K|| / ||K|| in the Frobenius norm, with an interval.
     maximum : MaximumError
         The largest entry of |Z Z' - K|.
+    spectral : Estimate
+        ||Z Z' - K|| / ||K|| in the spectral norm, with an interval.
     predictions : PredictionChange
-        What becomes of predictions.
+        How much predictions change.
     """
 
     map: str
@@ -121,7 +125,7 @@ class Certificate(NamedTuple):
     predictions: PredictionChange
 
     def __str__(self) -> str:
-        """The certificate in a few lines."""
+        """Return the certificate in a few lines."""
         change = self.predictions
         lines = [
             f"{self.map} of {self.kernel} with {self.n_components:,} features, on {self.sampled:,} sampled rows",
@@ -136,7 +140,13 @@ class Certificate(NamedTuple):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries, for JSON."""
+        """Return the certificate as plain dictionaries, for JSON.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         return {name: _plain(value) for name, value in self._asdict().items()}
 
 
@@ -151,47 +161,49 @@ def certify(
     alpha: float | None = None,
     random_state: RandomState = 0,
 ) -> Certificate:
-    r"""How far a fitted map is from its kernel on rows like those of X, with confidence intervals.
+    """Measure how far a fitted map is from its kernel on rows like those of X, with confidence intervals.
 
-    Give rows that the map was not fitted on: landmarks are exact where they are. Rows must be a sample of those that
-    the map is for, each drawn on its own; then
-
-    - the relative Frobenius error is a ratio of U-statistics over all pairs of the sampled rows, with an interval by
-      the jackknife over rows. A few rows that carry all of the error (polynomials of heavy-tailed columns) make it
-      long, and even so it may be too short;
-    - the relative spectral error is that of the sampled rows' matrix, corrected to ``n_rows`` by what halves of the
-      sample differ from the whole (its bias falls as one over the rows), with the jackknife of the leading eigenvalues.
-      This holds to first order, where the leading eigenvalues stand apart; it is no bound on the error of a matrix of
-      another distribution, nor on eigenvalues after the first;
-    - of the largest absolute error a sample can only say how many pairs of new rows exceed a bound, see
-      :class:`~mercer.choose.MaximumError`;
-    - predictions of kernel ridge regression with the features are compared with those of the kernel itself.
+    Give rows on which the map was not fitted, since it is exact at its landmarks. The rows must be an independent
+    sample of those for which the map will be used.
 
     Parameters
     ----------
     map : FeatureMap
-        Fitted, of a kernel of :mod:`mercer.kernels`.
-    X : matrix of shape (n_samples, n_features)
-        Dense or CSR; at least 16 rows.
-    y : array of shape (n_samples,) or None, default=None
-        What to predict: classes where there are at most 20 different values, else numbers. None draws functions from
+        A fitted map of a kernel of :mod:`mercer.kernels`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        At least 16 rows.
+    y : array-like of shape (n_samples,) or None, default=None
+        What to predict: classes if there are at most 20 different values, otherwise numbers. None draws functions from
         the Gaussian process of the kernel.
     n_rows : int or None, default=None
-        The size of the kernel matrix that is spoken of; None means that of X. It matters for small ones, whose diagonal
-        counts.
+        The size of the kernel matrix to which the certificate applies; None means that of X. It matters for small
+        matrices, because of their diagonal.
     max_rows : int, default=1000
-        How many rows are sampled from X. All of their pairs are looked at.
+        The number of rows sampled from X. All of their pairs are examined.
     confidence : float, default=0.95
-        The confidence of every interval on its own.
+        The confidence of each interval on its own.
     alpha : float or None, default=None
-        The penalty of ridge regression; None means 0.01 times the mean of k(x, x).
-    random_state : int, numpy Generator or RandomState, or None, default=0
-        Names the sample.
+        The penalty of ridge regression. None means 0.01 times the mean of k(x, x).
+    random_state : int, Generator, RandomState or None, default=0
+        Determines the sample.
 
     Returns
     -------
-    certificate : Certificate
+    Certificate
         The four errors; printed, it reads as a few lines.
+
+    Notes
+    -----
+    - The relative Frobenius error is a ratio of U-statistics over all pairs of the sampled rows, with an interval by
+      the jackknife over rows. If a few rows cause all of the error (polynomials of heavy-tailed columns), the interval
+      is long, and may even so be too short.
+    - The relative spectral error is that of the matrix of the sampled rows, corrected to ``n_rows`` by how halves of
+      the sample differ from the whole (its bias falls in proportion to one over the number of rows), with the jackknife
+      of the leading eigenvalues. This is accurate to first order if the leading eigenvalues are well separated. It is
+      no bound on the error of a matrix of another distribution, nor on eigenvalues after the first.
+    - For the largest absolute error, a sample can only tell how many pairs of new rows exceed a bound; see
+      :class:`~mercer.choose.MaximumError`.
+    - Predictions of kernel ridge regression with the features are compared with those of the kernel itself.
 
     Examples
     --------
@@ -212,19 +224,21 @@ def certify(
     if alpha is not None:
         check_positive("alpha", alpha, " or None")
     if not isinstance(map, FeatureMap):
-        raise TypeError(f"certify takes a fitted feature map, found {type(map).__name__}; of a learner, give its map_")
+        raise TypeError(
+            f"certify expects a fitted feature map, found {type(map).__name__}; for a learner, give its map_"
+        )
     map = whitened(map)
     kernel = map.kernel_
     if not isinstance(kernel, Kernel):
         raise TypeError(f"certify needs a map of a kernel of mercer.kernels, found {kernel!r}")
     X = to_numpy(map.validated(X))
     if X.shape[0] < 2 * FEWEST_ROWS:
-        raise ValueError(f"certify needs {2 * FEWEST_ROWS} rows at least, found n_samples={X.shape[0]}")
+        raise ValueError(f"certify needs at least {2 * FEWEST_ROWS} rows, found n_samples={X.shape[0]}")
     if y is not None and len(y) != X.shape[0]:
         raise ValueError(f"y must have one entry per row of X, found {len(y)} for {X.shape[0]} rows")
     rng = Stream(as_seed(random_state), "certify")
     numbers = ArrayRows(X, rng.child("rows")).choose(max_rows)
-    # In an order of its own, since halves of the sample must be samples themselves.
+    # In random order, since halves of the sample must be samples themselves.
     numbers = numbers[rng.child("order").permutation(len(numbers))]
     n, m = X.shape[0] if n_rows is None else int(n_rows), len(numbers)
     with single_threaded_blas():
@@ -249,7 +263,7 @@ def certify(
 
 
 def _maximum(map: FeatureMap, X: Any, observed: float, rng: Stream, confidence: float) -> MaximumError:
-    """From pairs of rows that share none, so that they are independent."""
+    """Return the error from pairs that share no row, so that they are independent."""
     order = rng.permutation(X.shape[0])
     count = min(X.shape[0] // 2, MOST_PAIRS)
     largest = 0.0
@@ -284,15 +298,15 @@ def _spectral(E: Matrix, K: Matrix, n_rows: int, confidence: float) -> Estimate:
     halves = [slice(None, m // 2), slice(m // 2, None)]
     parts = [_leading(E[half, half])[0] / _leading(K[half, half])[0] for half in halves]
     value = math.log(norm / whole)
-    if min(parts) > 0.0:  # what a sample of m rows adds falls as 1 / m
+    if min(parts) > 0.0:  # the bias of a sample of m rows falls as 1 / m
         value += (value - float(np.mean(np.log(parts)))) * (1.0 - m / max(n_rows, m))
-    # Without row i the leading eigenvalue is smaller by the share of i in its vector, to first order.
+    # To first order, leaving out row i reduces the leading eigenvalue by the share of i in its vector.
     reach = min(jackknife_reach(direction**2 - vector**2, confidence), LARGEST_LOGARITHM)
     return Estimate(math.exp(value), math.exp(value - reach), math.exp(min(value + reach, LARGEST_LOGARITHM)))
 
 
 def _leading(M: Matrix) -> tuple[float, NDArray[np.float64]]:
-    """The eigenvalue of the largest size, and its vector."""
+    """Return the eigenvalue of the largest magnitude, and its vector."""
     ends = [eigh(M, subset_by_index=[place, place]) for place in (0, len(M) - 1)]
     values, vectors = max(ends, key=lambda end: abs(float(end[0][0])))
     return abs(float(values[0])), vectors[:, 0]
@@ -320,7 +334,7 @@ def _predictions(
 
 
 def _targets(K: Matrix, y: Any, rng: Stream) -> tuple[bool, Matrix]:
-    """Whether targets are classes, and their columns."""
+    """Return whether targets are classes, and their columns."""
     if y is None:
         values, vectors = eigh(K)
         normals = rng.child("functions").normals((len(K), FUNCTIONS))
@@ -329,12 +343,17 @@ def _targets(K: Matrix, y: Any, rng: Stream) -> tuple[bool, Matrix]:
 
 
 def codes_of_targets(y: NDArray[Any]) -> tuple[bool, Matrix]:
-    """Whether targets are classes, and a column of numbers for ridge regression, or one per class.
+    """Return whether targets are classes, and a column of numbers for ridge regression, or one per class.
 
     Parameters
     ----------
     y : array of shape (n_rows,)
-        Classes where they are no numbers, or have at most 20 different values.
+        Classes if they are not numbers, or have at most 20 different values.
+
+    Returns
+    -------
+    tuple of bool and ndarray
+        Whether they are classes, and the columns.
     """
     if y.dtype.kind in "iuf" and len(np.unique(y)) > MOST_CLASSES:
         return False, (y - y.mean()).astype(np.float64).reshape(len(y), -1)
@@ -350,7 +369,7 @@ def _score(predicted: Matrix, targets: Matrix, classes: bool) -> float:
 
 
 def _ratio(change: NDArray[np.float64], size: NDArray[np.float64], confidence: float) -> Estimate:
-    """The root of a ratio of two sums over rows, by the jackknife."""
+    """Return the square root of a ratio of two sums over rows, with its jackknife interval."""
     if change.sum() == 0.0:
         return Estimate(0.0, 0.0, 0.0)
     value = 0.5 * math.log(change.sum() / size.sum())

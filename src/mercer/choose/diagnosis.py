@@ -1,4 +1,4 @@
-"""What a kernel makes of rows, and what to do about it, in plain words."""
+"""How a kernel sees rows, and what to do about it, in plain words."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ from .samples import drawn, most_rows, prepared
 Matrix = NDArray[np.float64]
 
 DIAGNOSED_ROWS = 1000
-"""Rows whose kernel matrix is looked at."""
+"""The number of rows whose kernel matrix is examined."""
 TABLE_ROWS = 20_000
-"""Rows of a table that are drawn."""
+"""The number of rows drawn from a table."""
 FEWEST_ROWS = 16
 RIDGE = 1e-3
 """The penalty of the effective dimension, in units of the mean k(x, x)."""
 PENALTIES = tuple(10.0**power for power in range(-6, 2))
 """Penalties of ridge regression that are tried, in the same units."""
 LENGTHS = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 6.0)
-"""Base-2 logarithms of the lengths that are tried with a target, over that of the kernel."""
+"""The lengths that are tried with a target, as base-2 logarithms of their ratio to that of the kernel."""
 LENGTH_ROWS = 500
-"""Rows on which lengths are compared."""
+"""The number of rows on which lengths are compared."""
 WORTH = 0.05
-"""A share of the error that is worth another length."""
+"""Another length is recommended if it reduces the error by at least this share ..."""
 LEAST_GAIN = 0.01
-"""... if it is also this share of the variance of the targets."""
+"""... which must also be at least this share of the variance of the targets."""
 UNLIKE, ALIKE = 0.02, 0.98
-"""Half of all pairs below the first are strangers to each other; above the second, they are all the same."""
+"""A median similarity below the first means that rows are unrelated; above the second, that all look the same."""
 SPREAD = 100.0
-"""Standard deviations of columns that differ by more than this factor leave the smaller ones without a say."""
+"""If standard deviations of columns differ by more than this factor, the smaller ones have no influence."""
 DOMINANT = 0.9
-"""The share of all variance from which on one column decides."""
+"""If a column has at least this share of the total variance, it dominates."""
 FAR = 20.0
-"""Interquartile ranges from the median beyond which a value is far out."""
+"""A value further from the median than this many interquartile ranges is an outlier."""
 COMPARED_ROWS = 10_000
-"""Rows on which columns are compared."""
+"""The number of rows on which columns are compared."""
 MANY = 0.05
-"""The share of duplicates from which on they are worth a word."""
+"""A share of duplicates above this value is reported."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One property that was examined.
 
     Parameters
     ----------
     name : str
-        What it is about.
+        The property.
     serious : bool
-        Whether something is to be done.
+        Whether something should be done about it.
     words : str
         What was found.
-    advice : str
-        What to do about it; empty where there is nothing to do.
+    advice : str, default=""
+        What to do about it; empty if nothing has to be done.
     """
 
     name: str
@@ -85,23 +85,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What :func:`diagnose` found.
+    """The result of :func:`diagnose`.
 
     Parameters
     ----------
     kernel : str
-        The kernel, with every field a number.
-    n_rows, n_columns : int
-        The size of the data.
+        The kernel, with a number in every field.
+    n_rows : int
+        The number of rows of the data.
+    n_columns : int
+        The number of columns of the data.
     sampled : int
-        The rows whose kernel matrix was looked at.
+        The number of rows whose kernel matrix was examined.
     effective_dimension : float
-        The trace of K (K + n r)^-1 on these rows, with r a thousandth of the mean of k(x, x): about how many features a
-        machine with a small penalty makes use of.
+        The trace of K (K + n r)^-1 on these rows, with r a thousandth of the mean of k(x, x): roughly the number of
+        features that a machine with a small penalty uses.
     median_similarity : float
         The median over pairs of k(x, y) / sqrt(k(x, x) k(y, y)).
     findings : tuple of Finding
-        What was looked at, in order.
+        What was found, in order.
     """
 
     kernel: str
@@ -114,20 +116,32 @@ class Diagnosis:
 
     @property
     def concerns(self) -> tuple[Finding, ...]:
-        """The findings that ask for something to be done."""
+        """The findings that require action."""
         return tuple(finding for finding in self.findings if finding.serious)
 
     def __str__(self) -> str:
-        """The diagnosis in plain words, a finding a line; what needs attention is marked with an exclamation mark."""
+        """Return the diagnosis in plain words, one finding per line; exclamation marks mark serious ones."""
         head = f"{self.kernel} on {self.n_rows:,} rows and {self.n_columns:,} columns"
         return "\n".join([head, *map(str, self.findings)])
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries and lists."""
+        """Return the diagnosis as plain dictionaries and lists.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         return {**asdict(self), "findings": [asdict(finding) for finding in self.findings]}
 
     def to_json(self) -> str:
-        """The same as JSON."""
+        """Return the diagnosis as JSON.
+
+        Returns
+        -------
+        str
+            The fields by name, as JSON.
+        """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 
@@ -140,31 +154,31 @@ def diagnose(
     max_rows: int = DIAGNOSED_ROWS,
     random_state: RandomState = 0,
 ) -> Diagnosis:
-    """What a kernel makes of rows, and what to do about it, in plain words.
+    r"""Describe how a kernel sees rows, and what to do about it, in plain words.
 
-    Looks at the effective dimension of the kernel matrix, at the bandwidth (with a target, by the leave-one-out error
-    of kernel ridge regression at other lengths), and at the columns: scales, constants, duplicates, tails. Rows are
-    taken as they are: scale them first where the kernel is to see scaled ones.
+    It examines the effective dimension of the kernel matrix; the bandwidth (with a target, by the leave-one-out error
+    of kernel ridge regression at other lengths); and the columns: scales, constants, duplicates, tails. Rows are used
+    as they are: scale them first if the kernel is to see scaled ones.
 
     Parameters
     ----------
     kernel : Kernel or str
         A kernel of :mod:`mercer.kernels`, or text that describes one.
-    X : matrix of shape (n_samples, n_features)
-        Dense or CSR; at least 16 rows.
-    y : array of shape (n_samples,) or None, default=None
-        Numbers or classes to be predicted.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        At least 16 rows.
+    y : array-like of shape (n_samples,) or None, default=None
+        Numbers or classes to predict.
     names : sequence of str or None, default=None
-        Names of the columns; None takes the names of a frame, or numbers the columns.
+        The names of the columns. None uses the names of a data frame, or numbers the columns.
     max_rows : int, default=1000
-        How many rows are sampled for the kernel matrix.
-    random_state : int, numpy Generator or RandomState, or None, default=0
-        Names the sample.
+        The number of rows sampled for the kernel matrix.
+    random_state : int, Generator, RandomState or None, default=0
+        Determines the sample.
 
     Returns
     -------
-    diagnosis : Diagnosis
-        Printed, it reads as a list; ``concerns`` are the findings that ask for something to be done.
+    Diagnosis
+        Printed, it reads as a list; ``concerns`` are the findings that require action.
 
     Examples
     --------
@@ -172,15 +186,15 @@ def diagnose(
     >>> import mercer
     >>> X = np.random.default_rng(0).normal(size=(400, 3)) * [1.0, 1.0, 1000.0]
     >>> found = mercer.diagnose("gaussian('scale')", X)
-    >>> print(*(finding.words for finding in found.concerns), sep="\\n")
+    >>> print(*(finding.words for finding in found.concerns), sep="\n")
     the largest standard deviation of a column (column 2) is 1e+03 times the smallest (column 1)
-    column 2 has 100 % of all variance: distances are those of this column alone
+    column 2 has 100 % of all variance: distances reflect only this column
     """
     names = _names(X, names)
     X = check_matrix(X)
     n, d = X.shape
     if n < FEWEST_ROWS:
-        raise ValueError(f"diagnose needs {FEWEST_ROWS} rows at least, found n_samples={n}")
+        raise ValueError(f"diagnose needs at least {FEWEST_ROWS} rows, found n_samples={n}")
     if y is not None and len(y) != n:
         raise ValueError(f"y must have one entry per row of X, found {len(y)} for {n} rows")
     seed = as_seed(random_state)
@@ -214,21 +228,27 @@ def diagnose_table(
     seed: int = 0,
     **preparing: Any,
 ) -> Diagnosis:
-    """The same of a table's rows, as a learner would see them.
+    """Diagnose a table's rows, prepared as a learner would see them.
 
     Parameters
     ----------
     kernel : Kernel or str
+        A kernel of :mod:`mercer.kernels`, or text that describes one.
     table : SourceTable
-        With a target or without one.
+        The rows, with or without a target.
     scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
-        How columns are scaled; "auto" is "standard", and None for kernels that take no negative values.
+        How columns are scaled. "auto" is "standard", or None for kernels that accept no negative values.
     memory : int, str or None, default=None
-        Bytes that the rows may take, of which there are 20,000 at most.
+        The largest number of bytes, or text such as "2GB", for the rows, of which there are at most 20,000.
     seed : int, default=0
-        Names the rows that are drawn.
-    **preparing : dict
-        ``missing`` and ``dates``, see :class:`mercer.KernelRegressor`.
+        Determines the rows that are drawn.
+    **preparing : object
+        The arguments ``missing`` and ``dates`` of :class:`mercer.KernelRegressor`.
+
+    Returns
+    -------
+    Diagnosis
+        The result of :func:`diagnose` for these rows.
 
     Examples
     --------
@@ -254,7 +274,7 @@ def _names(X: Any, names: Sequence[str] | None) -> list[str]:
         names = [str(name) for name in X.columns]
     width = np.shape(X)[1] if len(np.shape(X)) == 2 else 0
     if names is not None and len(names) != width:
-        raise ValueError(f"names must name {width} columns, found {len(names)}")
+        raise ValueError(f"names must contain {width} names, one per column, found {len(names)}")
     return [f"column {place}" for place in range(width)] if names is None else [repr(str(name)) for name in names]
 
 
@@ -276,8 +296,8 @@ def _dimension(values: NDArray[np.float64], dimension: float) -> list[Finding]:
     total = float(values.sum()) or 1.0
     for_most = int(np.searchsorted(np.cumsum(values), 0.99 * total)) + 1
     words = (
-        f"{dimension:.0f} of {len(values):,} sampled rows at a small penalty; {for_most:,} directions have 99 % of the "
-        "trace"
+        f"{dimension:.0f} for {len(values):,} sampled rows at a small penalty; {for_most:,} directions have 99 % of "
+        "the trace"
     )
     if for_most > 0.9 * len(values):
         return [
@@ -285,18 +305,18 @@ def _dimension(values: NDArray[np.float64], dimension: float) -> list[Finding]:
                 "effective dimension",
                 True,
                 words,
-                "no map of fewer features than rows comes close: take a wider kernel, or the exact machine "
+                "no map with fewer features than rows comes close: use a wider kernel, or the exact machine "
                 "(map='exact')",
             )
         ]
     if for_most < 0.2 * len(values):
-        return [Finding("effective dimension", False, f"{words}; landmarks (Nystrom) serve such kernels best")]
+        return [Finding("effective dimension", False, f"{words}; landmarks (Nystrom) suit such kernels best")]
     return [Finding("effective dimension", False, words)]
 
 
 def _bandwidth(kernel: Kernel, X: Any, similarity: float, targets: Matrix | None) -> list[Finding]:
     words = f"the median similarity of two rows is {similarity:.3g}"
-    if targets is not None:  # which knows better than distances do
+    if targets is not None:  # targets are a better guide than distances
         step = -(-X.shape[0] // LENGTH_ROWS)
         return _lengths(kernel, X[::step], targets[::step] - targets[::step].mean(axis=0), words)
     if kernel.is_shift_invariant and similarity < UNLIKE:
@@ -311,30 +331,30 @@ def _bandwidth(kernel: Kernel, X: Any, similarity: float, targets: Matrix | None
 
 
 def _lengths(kernel: Kernel, X: Any, targets: Matrix, words: str) -> list[Finding]:
-    """Leave-one-out errors at other lengths: rows that are further apart are rows under a narrower kernel."""
+    """Return leave-one-out errors at other lengths: scaling rows up is the same as narrowing the kernel."""
     errors = {}
     for length in LENGTHS:
         try:
             errors[length] = _left_out_error(kernel(X * 2.0**-length), targets)
-        except ValueError:  # outside of the kernel's domain
+        except ValueError:  # outside the kernel's domain
             continue
     here = errors[0.0]
     best = min(errors, key=lambda length: errors[length])
-    words += f"; kernel ridge regression explains {100.0 * (1.0 - here):.1f} % of the targets, left out one by one"
+    words += f"; kernel ridge regression explains {100.0 * (1.0 - here):.1f} % of the target variance (leave-one-out)"
     if errors[best] < min((1.0 - WORTH) * here, here - LEAST_GAIN):
         how, change = ("wider", "divide") if best > 0.0 else ("narrower", "multiply")
         factor = 2.0 ** abs(best)
-        words += f", and {100.0 * (1.0 - errors[best]):.1f} % with a kernel that is {how} by the factor {factor:g}"
+        words += f", and {100.0 * (1.0 - errors[best]):.1f} % with a kernel that is {how} by a factor of {factor:g}"
         advice = (
             f"{change} gamma by {factor**2:g}, or gamma of a Laplacian by {factor:g} ("
             f"{'multiply' if best > 0.0 else 'divide'} a length by {factor:g}), or let mercer.tune search it"
         )
         return [Finding("bandwidth", True, words, advice)]
-    return [Finding("bandwidth", False, f"{words}; other lengths gain little")]
+    return [Finding("bandwidth", False, f"{words}; other lengths are hardly better")]
 
 
 def _left_out_error(K: Matrix, targets: Matrix) -> float:
-    """The least share of the variance that is left, over penalties, when every row is left out in turn."""
+    """Return the smallest unexplained share of the variance over all penalties, when each row is left out in turn."""
     values, vectors = eigh(K)
     values = np.maximum(values, 0.0)
     size, projected = float(values.mean()) or 1.0, vectors.T @ targets
@@ -351,7 +371,7 @@ def _left_out_error(K: Matrix, targets: Matrix) -> float:
 
 
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means and standard deviations of columns; sparse rows are not copied into a dense matrix."""
+    """Return means and standard deviations of columns; sparse rows are not copied into a dense matrix."""
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
@@ -381,13 +401,13 @@ def _scales(X: Any, names: list[str], kernel: Kernel) -> list[Finding]:
     found.append(Finding("scales", bool(ratio > SPREAD), words, scale if ratio > SPREAD else ""))
     share = deviations[most] ** 2 / float((deviations**2).sum())
     if share > DOMINANT:
-        words = f"{names[most]} has {100.0 * share:.0f} % of all variance: distances are those of this column alone"
+        words = f"{names[most]} has {100.0 * share:.0f} % of all variance: distances reflect only this column"
         found.append(Finding("scales", True, words, scale))
     return found
 
 
 def _listed(places: NDArray[np.int64], names: list[str], what: str) -> str:
-    """Some columns by name, with what they share."""
+    """Return some columns by name, with what they share."""
     shown = ", ".join(names[place] for place in places[:3])
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return f"{shown}{more} {what if len(places) == 1 else what.replace('is ', 'are ').replace('has ', 'have ')}"
@@ -397,7 +417,7 @@ def _duplicates(X: Any, names: list[str]) -> list[Finding]:
     if sp.issparse(X):
         return []
     share = 1.0 - _different(X) / len(X)
-    advice = "duplicates across a split make scores look better than they are: drop them, or weigh one of each"
+    advice = "duplicates across a split make scores look better than they are: drop them, or weight one of each"
     words = f"{100.0 * share:.1f} % of the rows repeat another row"
     found = [Finding("duplicate rows", share > MANY, words, advice if share > MANY else "")]
     some = X[:: max(1, len(X) // COMPARED_ROWS)]
@@ -411,8 +431,8 @@ def _duplicates(X: Any, names: list[str]) -> list[Finding]:
 
 
 def _different(X: NDArray[Any]) -> int:
-    """How many rows differ."""
-    X = np.ascontiguousarray(X) + 0.0  # so that -0 is 0
+    """Return the number of distinct rows."""
+    X = np.ascontiguousarray(X) + 0.0  # turns -0 into 0
     return len(np.unique(X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))))
 
 
@@ -425,7 +445,7 @@ def _tails(X: Any, names: list[str]) -> list[Finding]:
         distance = np.where(width > 0.0, np.abs(X - middle).max(axis=0) / width, 0.0)
     heavy = np.flatnonzero(distance > FAR)
     if not len(heavy):
-        return [Finding("tails", False, "no column has values far from all others")]
+        return [Finding("tails", False, "no column has outliers")]
     worst = heavy[np.argmax(distance[heavy])]
     words = (
         _listed(heavy, names, f"has values more than {FAR:g} interquartile ranges from the median")
@@ -433,6 +453,6 @@ def _tails(X: Any, names: list[str]) -> list[Finding]:
     )
     return [
         Finding(
-            "tails", True, words, "take logarithms or ranks of them, or clip them: such rows are alone under any kernel"
+            "tails", True, words, "use logarithms or ranks, or clip them: such rows resemble no others under any kernel"
         )
     ]

@@ -1,4 +1,4 @@
-"""How long fits will take, judged by finished ones."""
+"""Estimates of how long fits will take, from finished ones."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ROUNDED = 16
 
 
 LEAST_SHARE = 0.25
-"""What little work takes at least, as a share of what more took."""
+"""The least time of a smaller task, as a share of the time of a larger one."""
 
 
 def work_of(rows: int, features: int) -> float:
-    """What a trial takes, up to a factor: sums, an eigendecomposition, and the turned features in twice the digits."""
+    """Return the work of a trial, up to a factor: sums, an eigendecomposition, and the rotated features in float64."""
     return 3.0 * rows * features**2 + 10.0 * features**3
 
 
 def seconds_at(width: int, fits: Sequence[Trial]) -> float:
-    """About how long a fit to the same rows takes with this width.
+    """Estimate how long a fit to the same rows takes with this width.
 
-    Sums over rows grow with the square of the width and solutions with its cube. Two fits with the same loss tell how
-    much there is of each; of one alone it has to be assumed.
+    Sums over rows grow with the square of the width and solutions with its cube. Two fits with the same loss determine
+    the share of each; with only one, the share has to be assumed.
     """
     last = fits[-1]
     alike = [fit for fit in fits[:-1] if fit.loss == last.loss and fit.features < last.features]
@@ -40,9 +40,10 @@ def seconds_at(width: int, fits: Sequence[Trial]) -> float:
 
 
 def seconds_like(trials: Sequence[Trial], rows: int, features: int, loss: str) -> float:
-    """About how long a fit takes, by the one of these that is nearest to it in work, with the same loss if any has it.
+    """Estimate how long a fit takes from the trial that is closest to it in work, with the same loss if there is one.
 
-    Some of it does not depend on rows and features, so that less work is expected to take a quarter as long at least.
+    Part of the time does not depend on rows and features, so a smaller fit is expected to take at least a quarter as
+    long.
     """
     alike = [trial for trial in trials if trial.loss == loss] or trials
     work = work_of(rows, features)
@@ -51,9 +52,9 @@ def seconds_like(trials: Sequence[Trial], rows: int, features: int, loss: str) -
 
 
 def widest(fits: Sequence[Trial], most: int, seconds: float) -> int:
-    """The widest map expected to be fitted within ``seconds``: at most ``most`` features, and twice the last width.
+    """Return the largest width expected to be fitted in time: at most ``most``, and at most twice the last width.
 
-    That of the last fit where no wider one does.
+    If no wider map fits in the time, this is the width of the last fit.
     """
     last = fits[-1].features
     wider = min(2 * last, most)

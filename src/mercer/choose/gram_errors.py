@@ -1,4 +1,4 @@
-"""How far features are from a kernel, estimated from all pairs of sampled rows, with intervals."""
+"""Estimates of how far features are from a kernel, from all pairs of sampled rows, with intervals."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ from ..maps import FeatureMap
 Vector = NDArray[np.float64]
 
 FEWEST_ROWS = 8
-"""Rows whose pairs tell something of an error."""
+"""The smallest number of rows whose pairs allow an estimate of the error."""
 TAIL_SHARE = 0.1
-"""The largest row maxima that show how fast the tail of the errors falls."""
+"""The number of largest row maxima that show how fast the tail of the errors falls."""
 FEWEST_IN_TAIL = 5
 FEWEST_FREEDOMS = 4.0
-"""Of Student's law: with fewer, an interval only says that a few rows carry everything."""
+"""The fewest degrees of freedom; with fewer, an interval only says that a few rows cause all of the error."""
 LARGEST_LOGARITHM = 700.0
 
 
 class Estimate(NamedTuple):
-    """What a sample says of a figure: its value, and an interval in which the figure lies with a stated confidence.
+    """An estimate, and an interval that contains the true value with a stated confidence.
 
     Parameters
     ----------
     value : float
-    low, high : float
+        The estimate.
+    low : float
+        The lower end of the interval.
+    high : float
+        The upper end of the interval.
     """
 
     value: float
@@ -45,9 +49,9 @@ class Estimate(NamedTuple):
 class GramErrors(NamedTuple):
     """Sums over the pairs of m sampled rows, in units of the largest kernel value.
 
-    ``errors`` and ``kernels`` have, for every row, the sum over all other rows of the squared error and of the squared
-    kernel; ``own_errors`` and ``own_kernels`` those of the row with itself; ``maxima`` the largest absolute error of a
-    row with any row; ``unit`` the largest kernel value.
+    For every row, ``errors`` and ``kernels`` contain the sum over all other rows of the squared error and of the
+    squared kernel; ``own_errors`` and ``own_kernels`` those of the row with itself; ``maxima`` the largest absolute
+    error of the row with any row. ``unit`` is the largest kernel value.
     """
 
     errors: Vector
@@ -59,12 +63,19 @@ class GramErrors(NamedTuple):
 
     @classmethod
     def of(cls, Z: NDArray[Any], K: NDArray[Any]) -> GramErrors:
-        """Those of features and the exact kernel matrix of the same rows.
+        """Return the sums for features and the exact kernel matrix of the same rows.
 
         Parameters
         ----------
-        Z : array of shape (n_rows, n_components)
-        K : array of shape (n_rows, n_rows)
+        Z : ndarray of shape (n_rows, n_components)
+            The features.
+        K : ndarray of shape (n_rows, n_rows)
+            The kernel matrix.
+
+        Returns
+        -------
+        GramErrors
+            The sums.
         """
         unit = float(np.abs(K).max()) or 1.0
         error = inner_products(Z.astype(np.float64, copy=False), Z) / unit - K / unit
@@ -81,7 +92,7 @@ class GramErrors(NamedTuple):
         )
 
     def relative(self, n_rows: int, confidence: float) -> Estimate:
-        """The relative Frobenius error of the kernel matrix of ``n_rows`` new rows, with a two-sided interval.
+        """Return the relative Frobenius error of the kernel matrix of ``n_rows`` new rows, with a two-sided interval.
 
         Rows are drawn, not pairs: the interval comes from leaving out each row with all of its pairs (the jackknife of
         a ratio of U-statistics), on a logarithmic scale.
@@ -89,8 +100,14 @@ class GramErrors(NamedTuple):
         Parameters
         ----------
         n_rows : int
-            The size of the matrix that is spoken of: on its diagonal rows meet themselves.
+            The size of the matrix, which determines the weight of its diagonal.
         confidence : float
+            The confidence of the interval.
+
+        Returns
+        -------
+        Estimate
+            The error with its interval.
         """
         m, own = len(self.errors), (self.own_errors, self.own_kernels)
         error = _mean_square(self.errors.sum(), own[0].sum(), m, n_rows)
@@ -103,22 +120,28 @@ class GramErrors(NamedTuple):
                 *_left_out(self.kernels, own[1]), m - 1, n_rows
             )
         if not (np.isfinite(without) & (without > 0.0)).all():
-            # One row has all of the error: a sample like this says nothing of others.
+            # One row has all of the error: such a sample says nothing about other rows.
             return Estimate(root, 0.0, math.inf)
         logs = 0.5 * np.log(without)
         reach = min(jackknife_reach(logs, confidence), LARGEST_LOGARITHM)
         return Estimate(root, root * math.exp(-reach), root * math.exp(reach))
 
     def maximum(self, confidence: float) -> Estimate:
-        """The largest absolute error among as many new rows as these, with a bound that it stays below.
+        """Return the largest absolute error among as many new rows as these, with an upper bound.
 
-        The largest of the errors in a sample is exceeded in the next sample of the same size as often as not. The
-        bound adds what separates the maxima of two samples if errors beyond those of nine rows in ten fall
-        exponentially, which errors of bounded kernels do or better.
+        The largest error in a sample is exceeded in the next sample of the same size as often as not. The bound adds
+        what separates the maxima of two samples if errors beyond those of nine rows in ten decay exponentially, which
+        errors of bounded kernels do, or faster.
 
         Parameters
         ----------
         confidence : float
+            The confidence of the bound.
+
+        Returns
+        -------
+        Estimate
+            The error with its bound.
         """
         rising = np.sort(self.maxima)
         count = min(max(FEWEST_IN_TAIL, int(TAIL_SHARE * len(rising))), len(rising) - 1)
@@ -129,15 +152,22 @@ class GramErrors(NamedTuple):
 
 
 def jackknife_reach(without: Vector, confidence: float) -> float:
-    """Half the length of an interval for a figure, from its values with each of the rows left out.
+    """Return half the length of an interval for a statistic, from its values with each of the rows left out.
 
-    Student's law has as many degrees of freedom as the variance of these values is known by: fewer than rows where a
-    few rows carry the figure, by the kurtosis of the values (Satterthwaite).
+    The degrees of freedom of Student's distribution match how well the variance of these values is known: fewer than
+    the number of rows if a few rows dominate, by the kurtosis of the values (Satterthwaite).
 
     Parameters
     ----------
-    without : array of shape (n_rows,)
+    without : ndarray of shape (n_rows,)
+        The values with each of the rows left out.
     confidence : float
+        The confidence of the interval.
+
+    Returns
+    -------
+    float
+        Half the length.
     """
     m, apart = len(without), without - without.mean()
     square = float((apart**2).mean())
@@ -149,29 +179,36 @@ def jackknife_reach(without: Vector, confidence: float) -> float:
 
 
 def _mean_square(pairs: Any, own: Any, m: int, n_rows: int) -> Any:
-    """The mean square in a matrix of ``n_rows`` rows, from sums over the pairs of m rows and over these rows."""
+    """Return the mean square in a matrix of ``n_rows`` rows, from sums over the pairs of m rows and over these rows."""
     return ((n_rows - 1) * pairs / (m * (m - 1)) + own / m) / n_rows
 
 
 def _left_out(sums: Vector, own: Vector) -> tuple[Vector, Vector]:
-    """Sums over pairs and over rows, each without one of the rows."""
+    """Return sums over pairs and over rows, each without one of the rows."""
     return np.maximum(sums.sum() - 2.0 * sums, 0.0), np.maximum(own.sum() - own, 0.0)
 
 
 def gram_errors(map: FeatureMap, X: Any, K: NDArray[Any] | None = None) -> GramErrors:
-    """The errors of a fitted map on rows.
+    """Return the errors of a fitted map on rows.
 
     Parameters
     ----------
-    map : a fitted FeatureMap
-    X : dense or CSR matrix
-    K : array of shape (n_rows, n_rows) or None, default=None
-        The exact kernel matrix, where it is there already.
+    map : FeatureMap
+        The fitted map.
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+        The rows.
+    K : ndarray of shape (n_rows, n_rows) or None, default=None
+        The exact kernel matrix, if it is known.
+
+    Returns
+    -------
+    GramErrors
+        Sums over all pairs of rows.
     """
     return GramErrors.of(plain_features(map, X), map.kernel_(X) if K is None else K)
 
 
 def plain_features(map: FeatureMap, X: Any) -> NDArray[Any]:
-    """Features as a NumPy array or a CSR matrix, whatever ``set_output`` and the rows make of them."""
+    """Return features as a NumPy array or a CSR matrix, whatever ``set_output`` and the rows turn them into."""
     Z = map.transform(X)
     return to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)

@@ -1,4 +1,4 @@
-"""The model of a search, fitted to all rows: with ever more features, as long as there is time."""
+"""The model of a search, fitted to all rows with more and more features as long as there is time."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .learner_choice import learner_for
 from .time_budget import OutOfTimeError
 
 FIRST_FIT = 0.4
-"""The share of the time left that the first fit of the model may take, by what trials took: that is a rough guess."""
+"""The share of the time left that the first fit of the model may take, which trials predict only roughly."""
 LEAST_WIDTH = 64
-"""A first fit is not narrower than this for lack of time."""
+"""The first fit has at least this many features, however little time there is."""
 SURE = 1.15
-"""A fit begins only if it would end in time even taking this many times as long as expected."""
+"""A fit starts only if it would end in time even if it took this many times as long as expected."""
 WORTH = 1.2
-"""A map that is not wider by this factor is not worth another fit."""
+"""Another fit is worthwhile only if the map is wider by at least this factor."""
 ITERATED = 2.5
-"""How many times as long a fit takes that iterates, at best."""
+"""The time of an iterative fit relative to least squares, at best."""
 FIT = "fit"
 DEPENDENT = "the features are linearly dependent"
-"""How a warning begins of least squares whose alpha is too small for its features."""
+"""The start of the warning of least squares whose alpha is too small for its features."""
 
 
 class Loss(NamedTuple):
@@ -39,7 +39,7 @@ class Loss(NamedTuple):
 
 
 class Growth:
-    """Fits models to all rows of a table, each from where the one before was."""
+    """Fits models to all rows of a table, each starting from the previous one."""
 
     table: Table
     task: str
@@ -49,7 +49,7 @@ class Growth:
     preparing: dict[str, Any]
     setting: Setting
     ending: Callable[[Trial], float]
-    """How long what follows the search takes, with a model that was fitted like this."""
+    """The seconds that the caller needs after the search, for a model that was fitted like this."""
 
     def _learner(self, best: Candidate, width: int, **options: Any) -> Any:
         setting, scale = self.setting, best.family.scale
@@ -57,17 +57,17 @@ class Growth:
         return learner_for(self.task, kernel=best.kernel, **({"scale": scale} | common | options))
 
     def _fit_alike(self, trial: Trial, width: int) -> Trial:
-        """A fit of the model with this width, as trials lead to expect it."""
+        """Return the fit of the model with this width that trials predict."""
         work = work_of(self.table.n_rows, width) / work_of(trial.rows, trial.features)
         seconds = trial.seconds * work / n_threads(self.setting.n_jobs)
         return trial._replace(round=None, rows=self.table.n_rows, features=width, measure=FIT, seconds=seconds)
 
     def _allows(self, seconds: float) -> bool:
-        """Whether work that is expected to take so long can begin."""
+        """Whether there is time for work that is expected to take this long."""
         return self.setting.clock.allows(SURE * seconds)
 
     def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
-        """The model with its features doubled while there is time, beginning with the features of the last round."""
+        """Return the model after doubling its features while there is time, starting with those of the last round."""
         clock, width = self.setting.clock, self._first_width(trial)
         model: Any = None
         fits: list[Trial] = []
@@ -81,7 +81,7 @@ class Growth:
                 return model, fits, [note]
             fits.append(self._fit_of(model, best, clock.spent - began))
             clock.kept = self.ending(fits[-1])
-            if width >= self.features or width >= self.table.n_rows:  # as many features as rows are exact
+            if width >= self.features or width >= self.table.n_rows:  # a map with as many features as rows is exact
                 return model, fits, []
             wider = self._wider(fits, width)
             if wider < min(WORTH * width, self.features):
@@ -89,7 +89,7 @@ class Growth:
             width = wider
 
     def _first_width(self, trial: Trial) -> int:
-        """That of the last round, or less where there is little time."""
+        """Return the width of the last round, or less if there is little time."""
         clock, width = self.setting.clock, min(trial.features, self.features)
         while True:
             fit = self._fit_alike(trial, width)
@@ -99,11 +99,11 @@ class Growth:
             width = max(width // 2, LEAST_WIDTH)
 
     def _wider(self, fits: list[Trial], width: int) -> int:
-        """Twice the width, or as much as there is time for, with what is to be done with such a model."""
+        """Return twice the width, or as much as there is time for, including what follows with such a model."""
         clock = self.setting.clock
         wider = min(2 * width, self.features)
         while wider > width:
-            # What follows takes longer for a wider model, too.
+            # What follows takes longer for a wider model as well.
             end = self.ending(fits[-1]._replace(features=wider, seconds=seconds_at(wider, fits)))
             time = math.inf if clock.seconds is None else clock.seconds - end - clock.spent
             found = widest(fits, wider, time / SURE)
@@ -113,7 +113,7 @@ class Growth:
         return wider
 
     def _renewed(self, best: Candidate, loss: Loss, model: Any, fits: list[Trial]) -> tuple[Any, list[Trial]]:
-        """The model with another kernel, as wide as it was; as it is where that does not end in time."""
+        """Return the model with another kernel and the same width, or unchanged if that does not end in time."""
         began = self.setting.clock.spent
         try:
             other = self._fitted(best, model.n_components, loss, model)
@@ -124,9 +124,9 @@ class Growth:
     def _ended(
         self, best: Candidate, loss: Loss, model: Any, fits: list[Trial], notes: list[str]
     ) -> tuple[Any, list[Trial], list[str]]:
-        """The model with another loss, from where it is, if there is time."""
+        """Return the model with another loss, starting from its coefficients, if there is time."""
         clock, began = self.setting.clock, self.setting.clock.spent
-        missed = [*notes, f"there was no time for the loss {loss.name!r}, which did better on few rows"]
+        missed = [*notes, f"there was no time for the loss {loss.name!r}, which was better on few rows"]
         if not clock.allows(fits[-1].seconds * ITERATED):
             return model, fits, missed
         try:
@@ -136,7 +136,7 @@ class Growth:
         return other, [*fits, self._fit_of(other, best, clock.spent - began)], notes
 
     def _fitted(self, best: Candidate, width: int, loss: Loss, start: Any) -> Any:
-        """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
+        """Return a learner fitted to all rows; lack of time or dependent features may end a warm start."""
         self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features, {loss.name}")
         given = {"loss": loss.name, "C": loss.C, "memory": self.memory, **self.preparing}
         learner = self._learner(best, width, class_weight=self.class_weight, **given)
@@ -144,7 +144,7 @@ class Growth:
             return learner.fit(self.table)
         context = FitContext(progress=self.setting.clock.tick, warm_start=start)
         with warnings.catch_warnings():
-            warnings.filterwarnings("error", DEPENDENT)  # what would follow takes far longer than there is time for
+            warnings.filterwarnings("error", DEPENDENT)  # continuing would take far longer than there is time for
             return learner.fit_table(learner.table_to_fit(self.table), context)
 
     def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:

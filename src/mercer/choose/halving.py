@@ -1,4 +1,4 @@
-"""Successive halving: many kernels on few rows with few features, then the best of them on more with more."""
+"""Successive halving: many kernels on few rows with few features, then the best of them with more of both."""
 
 from __future__ import annotations
 
@@ -21,20 +21,32 @@ from .time_budget import Clock
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
 MORE_ROWS, MORE_WIDTH = 3, 2
 KEPT = 5
-"""One candidate in this many goes on to the next round."""
+"""One candidate in this many reaches the next round."""
 SEARCHED = 0.5
-"""The share of the time after which no round begins."""
+"""The share of the time after which no round starts."""
 ENDED = 0.65
-"""The share after which a round that is under way is cut short."""
+"""The share of the time after which a running round is cut short."""
 LARGER = 0.7
-"""How much of its time work keeps where it is larger, as products of larger matrices are faster."""
+"""The time per operation of larger work relative to smaller work, since products of larger matrices are faster."""
 LEAVE_ONE_OUT, LEFT_OUT_ACCURACY = "leave-one-out R2", "leave-one-out accuracy"
 LEFT_OUT_BALANCED = "leave-one-out balanced accuracy"
 HELD_OUT, HELD_OUT_ACCURACY, HELD_OUT_BALANCED = "held-out R2", "held-out accuracy", "held-out balanced accuracy"
 
 
 class Round(NamedTuple):
-    """One round of a search: its number from 1 on, its rows and its features, and how many candidates it has."""
+    """One round of a search.
+
+    Attributes
+    ----------
+    number : int
+        Its number, starting with 1.
+    rows : int
+        The number of rows.
+    features : int
+        The number of features.
+    candidates : int
+        The number of candidates.
+    """
 
     number: int
     rows: int
@@ -43,12 +55,32 @@ class Round(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What was tried, and what came of it.
+    """A machine that was tried, and its result.
 
-    ``round`` is None for what is compared after the rounds, and for the fits of the model. ``regularisation`` is the
-    alpha of least squares or the C of a classifier, whose ``loss`` tells which; ``score`` is NaN where a map refused
-    the kernel or the rows, and ``measure`` tells what it is. ``learned_columns`` tells whether columns were multiplied
-    by scales that were learned.
+    Attributes
+    ----------
+    round : int or None
+        The number of the round; None for comparisons after the rounds and for fits of the model.
+    kernel : str
+        The kernel.
+    scale : str or None
+        How columns were scaled.
+    loss : str
+        The loss.
+    regularisation : float
+        The alpha of least squares, or the C of a classifier; ``loss`` tells which.
+    rows : int
+        The number of rows.
+    features : int
+        The number of features.
+    measure : str
+        The name of the score.
+    score : float
+        The score; NaN if a map refused the kernel or the rows.
+    seconds : float
+        The time of the trial.
+    learned_columns : bool
+        Whether columns were multiplied by learned scales.
     """
 
     round: int | None
@@ -65,7 +97,7 @@ class Trial(NamedTuple):
 
     @property
     def is_held_out(self) -> bool:
-        """Whether it was scored on rows held out: such trials differ in more than their kernel."""
+        """Whether it was scored on held-out rows; such trials differ in more than their kernel."""
         return self.measure in (HELD_OUT, HELD_OUT_ACCURACY, HELD_OUT_BALANCED)
 
     @property
@@ -75,9 +107,9 @@ class Trial(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Rows in an order that a seed drew: the first n are a subsample for every n.
+    """Rows in an order that a seed drew: for every n, the first n are a subsample.
 
-    ``X`` has them prepared in the way of every scale, ``Y`` the targets as numbers, a column each; classes are 1 and
+    ``X`` contains the rows prepared with every scale, ``Y`` the targets as numbers, one column each; classes are 1 and
     -1.
     """
 
@@ -86,7 +118,7 @@ class Sample(NamedTuple):
     weight: NDArray[np.float64] | None
     is_classes: bool = False
     is_balanced: bool = False
-    """Whether the weights are such that every class counts the same."""
+    """Whether the weights make all classes count equally."""
 
     @property
     def n_rows(self) -> int:
@@ -104,13 +136,13 @@ class Setting(NamedTuple):
 
 
 def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[Round]:
-    """The rounds of a search, up to ``n_rows`` rows and ``features`` features; a single candidate gets one round."""
+    """Return the rounds of a search, up to ``n_rows`` rows and ``features`` features; one candidate gets one round."""
     found: list[Round] = []
     for number in range(rounds):
         rows = min(n_rows, FIRST_ROWS * MORE_ROWS**number)
         width = min(features, FIRST_WIDTH * MORE_WIDTH**number)
         before = found[-1] if found else None
-        # With as many features as rows a map is exact, and there is nothing to be had from more.
+        # With as many features as rows a map is exact, and more features would change nothing.
         if before and rows == before.rows and (width == before.features or before.features >= rows):
             break
         found.append(Round(number + 1, rows, width, max(2, math.ceil(candidates / KEPT**number))))
@@ -118,13 +150,18 @@ def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[
 
 
 class Halving:
-    """Rounds of trials, from one to the next with fewer candidates; the best of a round is joined by its neighbours.
+    """Rounds of trials with fewer and fewer candidates; the neighbours of the best kernel of a round join the next one.
 
     Parameters
     ----------
-    candidates : the candidates of the first round
-    rounds : what the rounds are
-    sample, setting : what is tried on, and how
+    candidates : sequence of Candidate
+        The candidates of the first round.
+    rounds : sequence of Round
+        The rounds.
+    sample : Sample
+        The rows of the trials.
+    setting : Setting
+        What all trials have in common.
     """
 
     def __init__(self, candidates: Sequence[Candidate], rounds: Sequence[Round], sample: Sample, setting: Setting):
@@ -137,18 +174,18 @@ class Halving:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is no other round."""
+        """Whether there are no more rounds."""
         return self._done == len(self.rounds)
 
     @property
     def expected(self) -> float:
-        """About how many seconds the next round takes."""
+        """The expected time of the next round in seconds."""
         if not self.ranked or self.is_over:
             return 0.0
         return expected(self.ranked, self.rounds[self._done], len(self._entered), self.setting.n_jobs)
 
     def step(self, until: float = ENDED) -> None:
-        """The next round, which is cut short after this share of the time."""
+        """Run the next round, which is cut short after this share of the time."""
         one, entered, setting = self.rounds[self._done], self._entered, self.setting
         self._done += 1
         shape = f"{one.rows:,} rows, {one.features:,} features"
@@ -156,7 +193,7 @@ class Halving:
         found = tried(entered, one, self.sample, setting, until)
         self.trials += [trial for _, trial, _ in found]
         served = [one for one in found if not math.isnan(one[1].score)]
-        # Of kernels that tell as many rows right, the one that is closer to their codes.
+        # Among kernels that classify equally many rows correctly, prefer the one closer to their codes.
         ranked = sorted(served, key=lambda one: (-one[1].score, -one[2]))
         self.ranked = [(candidate, trial) for candidate, trial, _ in ranked] or self.ranked
         if len(found) < len(entered):
@@ -167,7 +204,7 @@ class Halving:
             self._entered = promoted(self.ranked, self.rounds[self._done].candidates)
 
     def left_out(self) -> list[str]:
-        """What was left out for lack of time, in words."""
+        """Return what was left out for lack of time, in words."""
         if self.is_over:
             return self.notes
         number, last = self.rounds[self._done].number, len(self.rounds)
@@ -176,14 +213,14 @@ class Halving:
 
 
 def promoted(ranked: list[tuple[Candidate, Trial]], count: int) -> list[Candidate]:
-    """The best of a round, and the neighbours of the first that were not in it."""
+    """Return the best of a round, and the neighbours of the first that were not in it."""
     kept = [candidate for candidate, _ in ranked[:count]]
     names = {candidate.name for candidate, _ in ranked}
     return kept + [one for one in kept[0].neighbours() if one.name not in names]
 
 
 def expected(ranked: list[tuple[Candidate, Trial]], one: Round, count: int, n_jobs: int | None) -> float:
-    """About how many seconds a round takes, judged by the round before."""
+    """Estimate how long a round takes from the previous round, in seconds."""
     each = statistics.median(trial.seconds for _, trial in ranked[:count])
     grown = work_of(one.rows, one.features) / work_of(ranked[0][1].rows, ranked[0][1].features)
     return each * count / n_threads(n_jobs) * max(1.0, LARGER * grown)
@@ -192,9 +229,9 @@ def expected(ranked: list[tuple[Candidate, Trial]], one: Round, count: int, n_jo
 def tried(
     entered: Sequence[Candidate], one: Round, sample: Sample, setting: Setting, until: float
 ) -> list[tuple[Candidate, Trial, float]]:
-    """The trials of a round, on a thread each, as far as there is time; the first candidate always has its turn.
+    """Run the trials of a round, one per thread, as long as there is time; the first candidate always runs.
 
-    The number beside each is R2, which decides where scores are equal.
+    The number with each trial is R2, which decides between equal scores.
     """
     found: list[tuple[Trial, float] | None] = [None] * len(entered)
 
@@ -203,16 +240,16 @@ def tried(
             found[place.start] = least_squares(entered[place.start], one, sample, setting)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
+        warnings.simplefilter("ignore")  # candidates may well be unsuitable, which their scores show
         run_tiles(work, len(entered), 1, setting.n_jobs)
     return [(candidate, *trial) for candidate, trial in zip(entered, found, strict=True) if trial is not None]
 
 
 def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Setting) -> tuple[Trial, float]:
-    """Ridge regression on the first rows, whose alpha and score leave-one-out errors tell without another fit.
+    """Fit ridge regression to the first rows; leave-one-out errors give its alpha and score without another fit.
 
-    Of classes the score is the share of rows that are told right when they are left out; beside it R2 of the targets,
-    or of the codes of classes.
+    For classes the score is the share of rows that are classified correctly when left out. The second result is R2 of
+    the targets, or of the codes of classes.
     """
     began, rows, scale = setting.clock.spent, slice(one.rows), candidate.family.scale
     Y, weight = sample.Y[rows], None if sample.weight is None else sample.weight[rows]
@@ -231,7 +268,7 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
     try:
         learner.fit_table(learner.table_to_fit(sample.X[scale][rows], Y, weight), context)
     except (ValueError, np.linalg.LinAlgError):
-        pass  # a score that is not there is the last one; where no kernel has one, the search says why
+        pass  # a missing score ranks last; if no kernel has one, the search says why
     else:
         alpha, determination = learner.alpha_, determined(learner, Y, weight)
         score = accuracy(learner) if sample.is_classes else determination
@@ -243,17 +280,17 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
 
 
 def determined(learner: Any, Y: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
-    """The share of the targets' variance that leave-one-out predictions explain, the mean over targets."""
+    """Return the share of the targets' variance that leave-one-out predictions explain, averaged over targets."""
     errors = learner.scores_[taken(learner)]
     spread = np.average((Y - np.average(Y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
     return float(np.mean(1.0 - errors[spread > 0.0] / spread[spread > 0.0])) if spread.any() else math.nan
 
 
 def accuracy(learner: Any) -> float:
-    """The share of rows whose class the fit without them tells."""
+    """Return the share of rows whose class is predicted correctly by the fit without them."""
     return float(learner.hits_[taken(learner)])
 
 
 def taken(learner: Any) -> int:
-    """The place of the alpha that a learner took among the alphas it tried."""
+    """Return the position of the chosen alpha among those that a learner tried."""
     return int(np.flatnonzero(learner.alphas_ == learner.alpha_)[0])

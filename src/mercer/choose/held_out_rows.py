@@ -1,4 +1,4 @@
-"""Rows without some of them, which are kept to judge what is learned from the others."""
+"""Rows without some of them, which are held out to judge what is learned from the others."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from .._rows import Rows
 
 
 class RowsWithout(Rows):
-    """All rows but some; the others keep their numbers.
+    """All rows except some; the others keep their numbers.
 
     Parameters
     ----------
     rows : Rows
-    left_out : array of int
-        The numbers of the rows that are not there.
+        All rows.
+    left_out : ndarray of int
+        The numbers of the rows to leave out.
     rng : Stream
-        Names the sample.
+        Determines the sample.
     """
 
     def __init__(self, rows: Rows, left_out: NDArray[np.int64], rng: Stream):
@@ -47,7 +48,7 @@ class RowsWithout(Rows):
         return self._rows.where(row)
 
     def choose(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most ``count`` of the rows that are there."""
+        """Return the numbers of at most ``count`` of the remaining rows."""
         return np.flatnonzero(self._there)[super().choose(count)].astype(np.int64)
 
     def take(self, numbers: NDArray[np.int64]) -> Any:

@@ -1,4 +1,4 @@
-"""The learner for a target: classes or numbers."""
+"""The choice of the learner for a target: classes or numbers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,43 @@ from ..learn.targets.regression_losses import LOSSES as REGRESSION_LOSSES
 from ..maps import FeatureMap
 
 MOST_CLASSES = 20
-"""Whole numbers of more different values than this are numbers to be told, not the names of classes."""
+"""Integers with more different values than this are numbers to predict, not names of classes."""
 
 TASKS = ("auto", "classification", "regression")
 
 
 class Task(NamedTuple):
-    """What is to be told of a row, "classification" or "regression", and why, in words."""
+    """The kind of prediction.
+
+    Attributes
+    ----------
+    name : str
+        "classification" or "regression".
+    why : str
+        The reason, in words.
+    """
 
     name: str
     why: str
 
 
 def task_of(table: Table, asked: str = "auto") -> Task:
-    """Whether the targets of a table are classes or numbers.
+    """Tell whether the targets of a table are classes or numbers.
 
-    Text and truth values are classes, and so are whole numbers (floats without fractions too) of at most 20 different
-    values; everything else is numbers. One pass over the targets at most.
+    Text and truth values are classes, and so are integers (and floats with integer values) with at most 20 different
+    values; everything else is numbers. This takes at most one pass over the targets.
 
     Parameters
     ----------
     table : Table
-        Such as :func:`mercer.data.open` gives.
-    asked : "auto", "classification" or "regression"
-        What is not "auto" is taken as it is; regression on text is refused.
+        The rows, as :func:`mercer.data.open` returns them.
+    asked : {"auto", "classification", "regression"}, default="auto"
+        "auto" decides by the targets. Regression on text is refused.
+
+    Returns
+    -------
+    Task
+        The kind of prediction, with the reason.
 
     Examples
     --------
@@ -58,36 +71,38 @@ def task_of(table: Table, asked: str = "auto") -> Task:
         if asked == "regression" and y.dtype.kind in "OU":
             like = text_disguise(y)
             hint = "ask for classification" if like is None else f"it looks like {like}"
-            raise ValueError(f"regression needs a target of numbers, found text: {hint}")
-        return Task(asked, "as asked for")
+            raise ValueError(f"regression needs a target of numbers, found text; {hint}")
+        return Task(asked, "as requested")
     seen: set[Any] = set()
     for block in table.targets():
         if block.y is None:
-            raise ValueError("the rows have no target: name one")
+            raise ValueError("the rows have no target; name the column that contains it")
         y = np.asarray(block.y)
         if y.dtype.kind not in "iuf":
             like = text_disguise(y)
             if like is not None:
                 warnings.warn(
-                    f"the target is text that looks like {like}; now each is a class", UserWarning, stacklevel=2
+                    f"the target is text that looks like {like}; each value is treated as a class",
+                    UserWarning,
+                    stacklevel=2,
                 )
             return Task("classification", "the target is " + ("truth values" if y.dtype.kind == "b" else "text"))
         if y.dtype.kind == "f" and (y != np.floor(y)).any():
             return Task("regression", "the target has fractions")
         seen.update(np.unique(y).tolist())
         if len(seen) > MOST_CLASSES:
-            return Task("regression", f"the target is whole numbers of more than {MOST_CLASSES} different values")
-    return Task("classification", f"the target is whole numbers of {len(seen)} different values")
+            return Task("regression", f"the target has integers with more than {MOST_CLASSES} different values")
+    return Task("classification", f"the target has integers with {len(seen)} different values")
 
 
 def text_disguise(y: Any) -> str | None:
-    """What a target of text looks like, numbers or dates, with what to do; None where it looks like text."""
+    """Return what a text target looks like, numbers or dates, and what to do; None if it looks like text."""
     labels = [label for label in dict.fromkeys(y.ravel().tolist()) if isinstance(label, str)]
     return disguise(labels[:LOOKED_AT]) if labels else None
 
 
 def check_class_weight(task: str, class_weight: ClassWeightArgument) -> None:
-    """Raise where classes are weighed and there are none."""
+    """Raise an error if classes are weighted although there are none."""
     if task == "regression" and class_weight is not None:
         raise ValueError(f"class_weight is for classification, found the task 'regression' and {class_weight!r}")
 
@@ -116,20 +131,59 @@ def learner_for(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> KernelClassifier | KernelRegressor:
-    """The learner of a task, not fitted.
+    """Return the learner for a task, not fitted.
 
     Parameters
     ----------
-    task : "classification" or "regression"
-    loss : str or None
-        One of :class:`mercer.KernelClassifier` or of :class:`mercer.KernelRegressor`; None is "squared_hinge" for
+    task : {"classification", "regression"}
+        The kind of prediction.
+    kernel : Kernel or str, default="auto"
+        The kernel; see :class:`mercer.KernelClassifier`.
+    map : FeatureMap or str, default="auto"
+        "auto", the name of a map, or a map, whose kernel, width and seed override the arguments given here.
+    n_components : int or None, default=None
+        The number of features; see :class:`mercer.KernelClassifier`.
+    scale : str or None, default="auto"
+        How columns are scaled; see :class:`mercer.KernelClassifier`.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        What is done about missing values; see :class:`mercer.KernelClassifier`.
+    unknown : {"error", "ignore"}, default="error"
+        What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
+    dates : {"number", "parts"}, default="number"
+        How dates become numbers; see :class:`mercer.KernelClassifier`.
+    columns : {"auto", "learned"} or None, default="auto"
+        Whether scales of columns are learned; see :class:`mercer.KernelClassifier`.
+    loss : str or None, default=None
+        A loss of :class:`mercer.KernelClassifier` or of :class:`mercer.KernelRegressor`. None is "squared_hinge" for
         classes and "squared" for numbers.
-    C, class_weight : of a classifier; alpha, delta, quantile, epsilon, deviations : of a regressor
-        ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
-    memory : how much the features may take where the loss iterates, see :class:`mercer.KernelClassifier`
-    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed override what is given here
-    kernel, n_components, scale, missing, unknown, dates, columns, random_state, n_jobs, device
-        See :class:`mercer.KernelClassifier`.
+    C : float, sequence of float or str, default="auto"
+        The penalty of a classifier.
+    class_weight : dict, "balanced" or None, default=None
+        The weights of classes, for classifiers.
+    alpha : float, sequence of float or str, default="auto"
+        The penalty of a regressor.
+    delta : float or None, default=None
+        The threshold of the Huber loss of a regressor.
+    quantile : float or sequence of float, default=0.5
+        The quantiles that a regressor with the quantile loss predicts.
+    epsilon : float, default=0.1
+        The width of the epsilon-insensitive loss of a regressor.
+    deviations : bool, default=False
+        Whether a regressor keeps what is needed for standard deviations of predictions, 8 D^2 bytes.
+    memory : int, str or None, default=None
+        The largest amount of memory for features if the loss is minimised iteratively; see
+        :class:`mercer.KernelClassifier`.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed; see :class:`mercer.KernelClassifier`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`mercer.KernelClassifier`.
+    device : str or None, default=None
+        The GPU to use; see :class:`mercer.KernelClassifier`.
+
+    Returns
+    -------
+    KernelClassifier or KernelRegressor
+        The learner.
 
     Examples
     --------

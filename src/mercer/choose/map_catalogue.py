@@ -1,4 +1,4 @@
-"""Every map: the kernels that it serves, when to take it, and what a row costs."""
+"""Every map: the kernels that it supports, when to use it, and the cost per row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,25 @@ from ..maps.rules import feature_map
 
 
 class MapNote(NamedTuple):
-    """What to know of a map; d columns, nnz of them not zero, D features, degree p.
+    """A short description of a map.
 
-    ``over`` tells that it is made of other maps; ``variance`` whether the exact variance of its estimates is known.
+    In the costs, d is the number of columns, nnz the number of nonzero entries, D the number of features and p the
+    degree.
+
+    Attributes
+    ----------
+    name : str
+        The name of the class.
+    kernels : str
+        The kernels that it supports.
+    when : str
+        When to use it.
+    cost : str
+        The cost per row.
+    variance : str
+        Whether the exact variance of its estimates is known.
+    over : bool
+        Whether it is made of other maps.
     """
 
     name: str
@@ -36,16 +52,24 @@ MAPS: tuple[MapNote, ...] = tuple(
 
 
 def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> dict[str, FeatureMap]:
-    """Every map that serves a kernel, by name and not fitted.
+    """Return every map that supports a kernel, by name and not fitted.
 
-    Maps that are made of others are left out, but for the choice of :func:`mercer.feature_map` where no other serves
-    the kernel better: that is the first.
+    Maps that are made of others are left out, except the choice of :func:`mercer.feature_map` if no other map suits the
+    kernel better: that is the first.
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, or text that describes one
-    n_components : the width of the maps
-    random_state : int, numpy Generator or RandomState, or None
+    kernel : Kernel or str
+        A kernel of :mod:`mercer.kernels`, or text that describes one.
+    n_components : int, default=256
+        The number of features of the maps.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the maps.
+
+    Returns
+    -------
+    dict of str to FeatureMap
+        The maps by name.
 
     Examples
     --------
@@ -65,11 +89,11 @@ def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Random
 
 
 def serves(map: FeatureMap, kernel: Kernel) -> bool:
-    """Whether a map takes a kernel: tried at small width, on a few rows inside of every kernel's domain."""
+    """Whether a map supports a kernel, found by trying it with few features on a few rows in every kernel's domain."""
     rows = np.linspace(0.01, 0.5, 24).reshape(8, 3) / 2.0
     small = type(map)(kernel, n_components=8, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a small width has a large error, which is no matter here
+        warnings.simplefilter("ignore", UserWarning)  # few features mean a large error, which does not matter here
         try:
             small.fit(rows)
         except ValueError:

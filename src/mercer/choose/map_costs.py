@@ -1,8 +1,8 @@
-"""What features cost, in operations: arithmetic that knows no clock, so that a seed makes the same choice everywhere.
+"""The cost of features in operations, which depend on no clock, so that a seed makes the same choice everywhere.
 
 An operation is a multiplication and an addition in a product of large matrices, in the precision of the rows. Every
-construction says what a row costs it. The factors were measured on one core of an x86-64 machine with AVX2; only their
-ratios decide, which hardly differ between machines. Seconds become operations by
+construction states its cost per row. The factors were measured on one core of an x86-64 machine with AVX2; only their
+ratios matter, which hardly differ between machines. Seconds are converted to operations by
 :data:`mercer.learn.estimates.time_forecast.SPEED`.
 """
 
@@ -15,20 +15,27 @@ from ..learn.estimates.time_forecast import SPEED
 from ..maps import FeatureMap
 
 EIGENVALUES = 10.0
-"""Of a symmetric matrix, over the operations of a product of two such matrices."""
+"""The cost of decomposing a symmetric matrix, relative to a product of two such matrices."""
 USUAL_DEGREE = 4
-"""Of a series that does not end."""
+"""The degree assumed for an infinite series."""
 
 
 def row_operations(map: FeatureMap, n_features: int, width: int) -> float:
-    """Operations that map one row.
+    """Return the operations that map one row.
 
     Parameters
     ----------
     map : FeatureMap
-        Not fitted; a map over others costs what the maps inside it do, each as wide as the map around them.
+        The map, not fitted. A map over others costs what the maps inside it cost, each as wide as the outer one.
     n_features : int
+        The number of columns.
     width : int
+        The number of features.
+
+    Returns
+    -------
+    float
+        The number of operations.
     """
     inside = [part for part in map.get_params(deep=False).values() if isinstance(part, FeatureMap)]
     if not inside:
@@ -37,36 +44,52 @@ def row_operations(map: FeatureMap, n_features: int, width: int) -> float:
 
 
 def fit_operations(map: FeatureMap, n_rows: int, n_features: int, width: int) -> float:
-    """Operations that draw the parameters of a map.
+    """Return the operations that draw the parameters of a map.
 
     Parameters
     ----------
     map : FeatureMap
-        Not fitted.
+        The map, not fitted.
     n_rows : int
+        The number of rows.
     n_features : int
+        The number of columns.
     width : int
+        The number of features.
+
+    Returns
+    -------
+    float
+        The number of operations.
     """
     drawn = 30.0 * n_features * width
     if not map.has_landmarks:
         return drawn
     passes = 1.0 if getattr(map, "landmarks", "uniform") == "uniform" else 2.0
-    seen = min(n_rows, getattr(map, "max_rows", n_rows))  # whose residual trace is measured
+    seen = min(n_rows, getattr(map, "max_rows", n_rows))  # the residual trace is measured on these rows
     return drawn + EIGENVALUES * float(width) ** 3 + passes * seen * float(width) ** 2
 
 
 def work_operations(map: FeatureMap, n_rows: int, n_features: int, width: int) -> float:
-    """Operations of a machine of least squares on a map: its fit, the features of all rows, their moments, a solution.
+    """Return the operations of least squares on a map: its fit, the features of all rows, their moments, a solution.
 
-    Moments count because they are what features are made for, and wider maps pay for them.
+    Moments are included because features are computed for them, and wider maps pay for them.
 
     Parameters
     ----------
     map : FeatureMap
-        Not fitted.
+        The map, not fitted.
     n_rows : int
+        The number of rows.
     n_features : int
+        The number of columns.
     width : int
+        The number of features.
+
+    Returns
+    -------
+    float
+        The number of operations.
     """
     D = float(width)
     rows = n_rows * (row_operations(map, n_features, width) + D**2)
@@ -74,25 +97,39 @@ def work_operations(map: FeatureMap, n_rows: int, n_features: int, width: int) -
 
 
 def operations_in(seconds: float) -> float:
-    """What one thread does in the given number of seconds.
+    """Return the operations that one thread performs in the given time.
 
     Parameters
     ----------
     seconds : float
+        The time.
+
+    Returns
+    -------
+    float
+        The number of operations.
     """
     return SPEED * seconds
 
 
 def work_bytes(map: FeatureMap, n_rows: int, width: int, itemsize: int) -> float:
-    """Bytes of the features of all rows, and of the matrices that landmarks need.
+    """Return the size of the features of all rows, and of the matrices that landmarks need.
 
     Parameters
     ----------
     map : FeatureMap
-        Not fitted.
+        The map, not fitted.
     n_rows : int
+        The number of rows.
     width : int
+        The number of features.
     itemsize : int
+        The number of bytes per feature.
+
+    Returns
+    -------
+    float
+        The number of bytes.
     """
     squares = 3 if map.has_landmarks else 0
     return float(n_rows) * width * itemsize + 8.0 * squares * float(width) ** 2

@@ -1,4 +1,4 @@
-"""A pilot: every map that serves a kernel, tried on rows at rising widths, and a model of its error at others."""
+"""The pilot: every map that supports a kernel, tried with increasing widths, and a model of its error at others."""
 
 from __future__ import annotations
 
@@ -25,27 +25,42 @@ LEVEL = 0.95
 NARROWEST, WIDEST_TRIED = 4, 1024
 """The widths of the pilot, which double from the first to the last."""
 HOPELESS = 4.0
-"""A map whose error is this many times that of the best one at the same width is tried no further."""
+"""A map whose error is this many times that of the best one at the same width is not tried further."""
 TAUGHT_ROWS = 3000
-"""Rows to draw landmarks from, or three a feature."""
+"""The number of rows from which landmarks are drawn, unless three per feature are more."""
 STEEPEST, FLATTEST = -3.0, -0.2
-"""Bounds for the slope of the logarithm of the error over that of the width, beyond the widths that were tried."""
+"""Limits for the slope of log error against log width beyond the widths that were tried."""
 USUAL_SLOPE = -0.5
-"""That of random features."""
+"""The slope for random features."""
 LARGEST_REACH = 3.0
-"""Beyond it an interval only says that there are too few rows."""
+"""The largest ratio of upper limit to error; a larger one only says that there are too few rows."""
 NEGLIGIBLE = 1e-9
-"""Relative errors below this are rounding, which must not decide."""
+"""Relative errors below this are rounding errors, which must not decide."""
 DIGITS = 6
-"""Of errors that decide: those beyond differ from machine to machine."""
+"""The number of digits of errors that decide; further digits differ from machine to machine."""
 
 
 class PilotTrial(NamedTuple):
-    """A map at one width, and its error on rows that it has not seen.
+    """A map with some number of features, and its error on rows that it has not seen.
 
-    ``low`` and ``high`` are the ends of the interval of the error; ``operations`` is what least squares on these
-    features are expected to cost; ``verified`` tells that the rows had no part in the choice; ``chosen`` that this is
-    the map that was taken.
+    Attributes
+    ----------
+    map : str
+        The map.
+    n_components : int
+        The number of features.
+    error : float
+        The error.
+    low : float
+        The lower end of its interval.
+    high : float
+        The upper end of its interval.
+    operations : float
+        The expected cost of least squares on these features.
+    verified : bool
+        Whether the rows played no part in the choice.
+    chosen : bool
+        Whether this is the chosen map.
     """
 
     map: str
@@ -61,8 +76,18 @@ class PilotTrial(NamedTuple):
 class PilotTable(NamedTuple):
     """What was tried, in order.
 
-    ``error`` is the kind of error, ``target`` what was asked of it; ``rows`` and ``fresh_rows`` are how many rows
-    judged the pilot and verified the choice.
+    Attributes
+    ----------
+    error : str
+        The kind of error.
+    target : float or None
+        The error to stay below.
+    rows : int
+        The number of rows that judged the pilot.
+    fresh_rows : int
+        The number of rows that verified the choice.
+    trials : tuple of PilotTrial
+        The trials.
     """
 
     error: str
@@ -73,11 +98,11 @@ class PilotTable(NamedTuple):
 
     @property
     def chosen(self) -> PilotTrial:
-        """The trial of the map that was taken."""
+        """The trial of the chosen map."""
         return next(trial for trial in self.trials if trial.chosen)
 
     def __str__(self) -> str:
-        """A table for people."""
+        """Return the trials as a table."""
         lines = [f"{'map':<28}{'D':>7}{'error':>11}{'95 % interval':>25}{'operations':>13}"]
         for one in self.trials:
             mark = "chosen" if one.chosen else "verified" if one.verified else ""
@@ -89,7 +114,7 @@ class PilotTable(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What a choice may cost; infinity where there is no end to it."""
+    """What a choice may cost; infinity means no limit."""
 
     operations: float
     bytes: float
@@ -105,13 +130,14 @@ class Budget(NamedTuple):
 
 
 class Candidate:
-    """A map with what is known of its error.
+    """A map with what is known about its error.
 
     Parameters
     ----------
     name : str
+        The name of the map.
     map : FeatureMap
-        Not fitted.
+        The map, not fitted.
     """
 
     def __init__(self, name: str, map: FeatureMap):
@@ -120,20 +146,20 @@ class Candidate:
         self.widths: list[int] = []
         self.errors: list[float] = []
         self.reach = 1.0
-        """How many times the error the upper end of its interval is, on the rows that judge the pilot."""
+        """The ratio of the upper end of the interval to the error, on the rows that judge the pilot."""
 
     def at(self, width: int) -> FeatureMap:
-        """The map at a width, not fitted."""
+        """Return the map with some number of features, not fitted."""
         made: FeatureMap = clone(self.map).set_params(n_components=width)
         return made
 
     def learn(self, width: int, error: float) -> None:
-        """Take a measured error into the model; the latest counts where a width was measured before."""
+        """Add a measured error to the model; the latest one counts if a width was measured before."""
         known = dict(zip(self.widths, self.errors, strict=True)) | {width: error}
         self.widths, self.errors = sorted(known), [known[one] for one in sorted(known)]
 
     def error_at(self, width: float) -> float:
-        """The expected error: measured, between measured ones, or by the slope at the nearest end."""
+        """Return the expected error: measured, interpolated, or extrapolated by the slope at the nearest end."""
         x, y = self._logarithms()
         at = math.log(width)
         if x[0] <= at <= x[-1]:
@@ -142,7 +168,7 @@ class Candidate:
         return float(np.exp(y[end] + self._slope(end) * (at - x[end])))
 
     def width_for(self, error: float) -> float:
-        """The expected least width whose error is at most this."""
+        """Return the smallest width whose expected error is at most this."""
         if self.errors[-1] <= 0.0 or min(self.errors) <= 0.0:
             return float(next(width for width, found in zip(self.widths, self.errors, strict=True) if found <= 0.0))
         x, y = self._logarithms()
@@ -162,11 +188,11 @@ class Candidate:
 
     @property
     def slope(self) -> float:
-        """That of the error over the width, both as logarithms, at the widest map that was tried."""
+        """The slope of log error against log width, at the widest map that was tried."""
         return self._slope(-1)
 
     def _slope(self, end: int) -> float:
-        """By the widths within a factor of four of an end, so that one uneven step says little."""
+        """Return the slope over widths within a factor of four of an end, so that one uneven step matters little."""
         x, y = self._logarithms()
         near = np.abs(x - x[end]) <= math.log(4.0) + 1e-9
         if np.count_nonzero(near) < 2:
@@ -175,19 +201,24 @@ class Candidate:
 
 
 def candidates_for(kernel: Kernel) -> list[Candidate]:
-    """Every map that serves a kernel; landmarks are drawn in two ways.
+    """Return every map that supports a kernel; landmarks are drawn in two ways.
 
     Parameters
     ----------
     kernel : Kernel
-        With every field a number.
+        A kernel with a number in every field.
+
+    Returns
+    -------
+    list of Candidate
+        The maps.
     """
     found = [Candidate(name, map) for name, map in maps_for(kernel).items()]
     return [*found, Candidate("Nystrom(rpcholesky)", Nystrom(kernel, landmarks="rpcholesky"))]
 
 
 class Fold(NamedTuple):
-    """Rows that maps learn from, others that judge them with their kernel matrix, and a seed for the maps."""
+    """Rows on which maps are fitted, other rows that judge them, their kernel matrix, and a seed for the maps."""
 
     rows: Rows
     judged: Any
@@ -201,19 +232,23 @@ class Pilot:
     Parameters
     ----------
     kernel : Kernel
-        With every field a number.
+        A kernel with a number in every field.
     rows : Rows
-        Those that maps may learn from.
+        The rows on which maps may be fitted.
     judged : matrix
-        Rows to measure errors on.
+        The rows on which errors are measured.
     size : int
-        The rows of the kernel matrix that errors are about.
+        The size of the kernel matrix to which errors refer.
     most_landmarks : int
-        How many rows the choice can take landmarks from: more than the pilot has.
+        The number of rows from which the choice can take landmarks, which is larger than that of the pilot.
     error : {"relative_frobenius", "max"}
+        The kind of error.
     budget : Budget
+        What the choice may cost.
     seed : int
+        The seed.
     n_jobs : int or None
+        The number of threads.
     """
 
     def __init__(
@@ -246,11 +281,11 @@ class Pilot:
     # -- one map at one width ------------------------------------------------------------------------------------------
 
     def try_at(self, candidate: Candidate, width: int) -> Estimate | None:
-        """The error of a map at a width; None where it cannot map these rows, and then it is no candidate any more."""
+        """Return the error of a map at a width; if it cannot map these rows, None, and it is no longer a candidate."""
         map = candidate.at(width).set_params(n_jobs=self._n_jobs)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # what a narrow map warns of is measured here
+                warnings.simplefilter("ignore", UserWarning)  # narrow maps warn about what is measured here
                 map.fit_rows(self._taught(width), self._seed)
                 found = self.judge(map)
         except (ValueError, MemoryError):
@@ -262,7 +297,7 @@ class Pilot:
         return found
 
     def judge(self, map: FeatureMap) -> Estimate:
-        """The error of a fitted map on the rows that judge the pilot."""
+        """Return the error of a fitted map on the rows that judge the pilot."""
         return self.estimate(gram_errors(map, self._judged, self.judged_kernel), LEVEL)
 
     def note(self, candidate: Candidate, width: int, found: Estimate, verified: bool = False) -> PilotTrial:
@@ -272,13 +307,13 @@ class Pilot:
         return trial
 
     def estimate(self, errors: GramErrors, confidence: float) -> Estimate:
-        """The kind of error that is asked for."""
+        """Return the requested kind of error."""
         if self._error == "max":
             return errors.maximum(confidence)
         return errors.relative(self._size, confidence)
 
     def _taught(self, width: int) -> Rows:
-        """Rows for a map to learn from: a sample of them, the same for all maps of a width."""
+        """Return rows for fitting a map: a sample, the same for all maps of a width."""
         count = max(TAUGHT_ROWS, 3 * width)
         if self._sample is None or (self._sample.n_rows < count and self._sample.n_rows < self._rows.n_rows):
             self._sample = ArrayRows(self._rows.sample(count), Stream(self._seed, "AutoMap", "pilot"))
@@ -287,13 +322,19 @@ class Pilot:
     # -- folds ---------------------------------------------------------------------------------------------------------
 
     def fold(self, number: int, width: int) -> Fold:
-        """A quarter of the rows that maps of a width learn from, to judge maps that learn from the others.
+        """Return a fold: a quarter of the rows for maps of a width judge maps that are fitted on the others.
 
         Parameters
         ----------
         number : int
-            Every number has rows and a seed of its own.
+            The number of the fold, which has its own rows and seed.
         width : int
+            The number of features.
+
+        Returns
+        -------
+        Fold
+            The rows and the seed.
         """
         sample, rng = self._taught(width), Stream(self._seed, "AutoMap", "fold", number)
         count = min(max(sample.n_rows // 4, 1), len(self.judged_kernel))
@@ -303,17 +344,25 @@ class Pilot:
         return Fold(rows, judged, self.kernel(judged), int(rng.child("map").words(1)[0]))
 
     def try_in(self, fold: Fold, candidate: Candidate, width: int) -> float:
-        """The error of a map in a fold.
+        """Return the error of a map in a fold.
 
         Parameters
         ----------
         fold : Fold
+            The fold.
         candidate : Candidate
+            The map.
         width : int
+            The number of features.
+
+        Returns
+        -------
+        float
+            The error.
         """
         map = candidate.at(width).set_params(n_jobs=self._n_jobs)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of landmarks that are few, or more than these rows
+            warnings.simplefilter("ignore", UserWarning)  # about few landmarks, or more landmarks than rows
             map.fit_rows(fold.rows, fold.seed)
         found = self.estimate(gram_errors(map, fold.judged, fold.kernel), LEVEL)
         self.note(candidate, map.n_components_, found)
@@ -322,11 +371,11 @@ class Pilot:
     # -- what is allowed -----------------------------------------------------------------------------------------------
 
     def cost(self, candidate: Candidate, width: float) -> float:
-        """Operations of least squares on these features of all rows."""
+        """Return the operations of least squares on these features of all rows."""
         return work_operations(candidate.map, self._size, self._rows.n_features, int(width))
 
     def most_features(self, candidate: Candidate) -> float:
-        """How wide a map can be: as many features as rows where each belongs to a landmark."""
+        """Return the largest useful width of a map: the number of rows if each feature belongs to a landmark."""
         return float(self._most_landmarks) if candidate.map.has_landmarks else math.inf
 
     def allows(self, candidate: Candidate, width: float) -> bool:
@@ -337,7 +386,7 @@ class Pilot:
         return held <= self._budget.bytes and self.cost(candidate, width) <= self._budget.operations
 
     def widest(self, candidate: Candidate, most: int) -> int:
-        """The largest width up to ``most`` that is allowed, 0 where none is."""
+        """Return the largest width up to ``most`` that is allowed, or 0 if none is."""
         low, high = 0, most
         while low < high:
             middle = (low + high + 1) // 2
@@ -347,14 +396,14 @@ class Pilot:
     # -- climbing ------------------------------------------------------------------------------------------------------
 
     def climb(self, goal: float | None, most: int) -> None:
-        """Double the width until a map has an error below the goal, or the widest one of the pilot is reached.
+        """Double the width until a map has an error below the goal, or the largest width of the pilot is reached.
 
         Parameters
         ----------
         goal : float or None
-            None: up to ``most``.
+            The error to reach. None continues up to ``most``.
         most : int
-            Where the pilot ends at the latest.
+            The largest width.
         """
         last = min(most, WIDEST_TRIED)
         first = NARROWEST if goal is not None else max(last // 4, 1)
@@ -366,7 +415,7 @@ class Pilot:
                 return
 
     def _is_worth(self, candidate: Candidate, width: int) -> bool:
-        """Whether to try a map at a width: neither too costly, nor far behind others, nor as wide as it can be."""
+        """Whether to try a map at a width: not if it is too expensive, far behind others, or at its largest width."""
         if not self.allows(candidate, width):
             return False
         if not candidate.errors:
@@ -376,12 +425,12 @@ class Pilot:
         return candidate.errors[-1] <= HOPELESS * best and width <= self.widest_measured(candidate)
 
     def widest_measured(self, candidate: Candidate) -> int:
-        """The largest width that the rows of the pilot are enough for."""
+        """Return the largest width for which the pilot has enough rows."""
         return self._rows.n_rows if candidate.map.has_landmarks else WIDEST_CHOSEN
 
     @property
     def known(self) -> list[Candidate]:
-        """The candidates of which something is known."""
+        """The candidates with at least one measured error."""
         return [candidate for candidate in self.candidates if candidate.errors]
 
 

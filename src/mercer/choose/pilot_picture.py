@@ -1,4 +1,4 @@
-"""The picture of a pilot: what was tried, by width and by cost."""
+"""The picture of a pilot: what was tried, against width and against cost."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from .map_pilot import PilotTable
 
 
 def draw_pilot(pilot: PilotTable) -> Any:
-    """Errors over widths and over operations, a line per map, with intervals, the target and the choice.
+    """Plot errors against widths and against operations, one line per map, with intervals, the target and the choice.
 
     Parameters
     ----------
     pilot : PilotTable
+        What was tried.
 
     Returns
     -------
-    figure : matplotlib Figure
+    matplotlib.figure.Figure
+        The figure.
     """
     if not pilot.trials:
-        raise ValueError("nothing was tried, because there were too few rows: there is no picture to draw")
+        raise ValueError("there is nothing to plot, because there were too few rows for a pilot")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("pictures are drawn by matplotlib, which is not here: pip install 'mercer[plot]'") from error
+        raise ImportError("pictures need matplotlib, which is not installed: pip install 'mercer[plot]'") from error
     figure = Figure(figsize=(10.0, 4.2), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     names = list(dict.fromkeys(trial.map for trial in pilot.trials))

@@ -1,4 +1,4 @@
-"""The search that starts from the default learner, and changes it for as long as that helps and there is time."""
+"""The search that starts from the default learner and changes it for as long as that helps and there is time."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from .variants import (
 Matrix = NDArray[np.float64]
 
 HELD, MOST_HELD, FEWEST_HELD = 0.25, 8000, 20
-"""The share of the rows that is held out, how many they are at most, and with how few nothing is searched."""
+"""The share of the rows to hold out, their largest number, and the smallest number for which there is a search."""
 SEARCHED = 50_000
-"""Rows that are searched on and held out, at most."""
+"""The largest number of rows for the search, including those held out."""
 FIRST_WIDTH = LEARNER_WIDTH
-"""Features with which changes are tried at first, at most."""
+"""The largest number of features with which changes are tried at first."""
 FIRST_STEP, LAST_STEP = 2.0, 2.0**0.25
-"""The factor by which bandwidths are changed at first, its square for penalties, and the least such factor."""
+"""The first factor by which bandwidths are changed (its square for penalties), and the smallest such factor."""
 BEGUN = 0.4
-"""The share of the time in which the default learner has to be fitted for the search to begin."""
+"""The search starts only if the default learner is fitted within this share of the time."""
 AS_IT_IS = "the model is the default learner"
 COLUMN_STEPS, MOST_COLUMN_ROWS = 40, 4 * COLUMN_ROWS
-"""Iterations of learning columns, and the rows that they are learned from, at most."""
+"""The iterations of learning column scales, and the largest number of rows from which they are learned."""
 COLUMN_SHARE = 1.0 / 3.0
-"""What the default learner is taken to have spent of its time on its columns."""
+"""The share of its time that the default learner is assumed to have spent on column scales."""
 
 
 class Tried(NamedTuple):
@@ -65,14 +65,14 @@ class Tried(NamedTuple):
     variant: Variant
     trial: Trial
     errors: Matrix
-    """What every row that is held out adds to the error."""
+    """What each held-out row contributes to the error."""
 
 
 def chosen(default: Tried, others: Sequence[Tried]) -> Tried:
-    """The machine that a search ends with: the default learner where no other is better by a standard error.
+    """Return the machine with which a search ends: the default learner unless another is better by a standard error.
 
-    Of those that are, and that are no worse than the best of them by a standard error, it is the narrowest; of equally
-    narrow ones the best.
+    Among those that are better, and that are at most a standard error worse than the best of them, it is the narrowest;
+    among equally narrow ones, the best.
     """
     better = [one for one in others if clearly_better(one.errors, default.errors)]
     if not better:
@@ -83,37 +83,57 @@ def chosen(default: Tried, others: Sequence[Tried]) -> Tried:
 
 
 class PilotSearch:
-    """Changes the default learner step by step, judged by rows that are held out, and fits what was best.
-
-    Rows are split once, by the seed, into those that are searched on and those that are held out. The default learner,
-    which lets a pilot choose, is fitted first, and is what all others are measured by. One thing of the best machine so
-    far is changed at a time, from 1,024 features on: its kernel, its bandwidth, the scales of its columns, its penalty,
-    its loss and, last in every round because what follows then takes longer, its width. A change is kept where it
-    lowers the error on the rows held out by more than one standard error; of what is no better the cheaper machine
-    stays. Rounds go on while there is time, with smaller steps once none has helped. At the end the best machine is
-    fitted to all rows, for which time is kept: that is the default learner where nothing was better.
-
-    Equal rounds and an equal seed make the same choice, unless time cuts the search short.
+    """A search that changes the default learner step by step, judged by held-out rows, and fits the best machine.
 
     Parameters
     ----------
-    table : Table with a target
-    task : "classification" or "regression"
-    map : "auto" or the name of a map
-    scale : "auto", "standard", "unit", "minmax" or None
-        "auto" leaves it to the pilot.
-    loss : of a classifier, "auto", "squared", "squared_hinge" or "logistic"
-        "auto" begins with that of the default learner and tries the others.
-    class_weight : of a classifier, None or "balanced"
-        With "balanced" machines are scored, and fitted, with as much weight on each class.
-    features : the width of the map, at most
-    rounds : how many rounds there are, at most; None for as many as there is time for
-    seconds : how long all of it may take, or None
-    ending : function, or None
-        Given a :class:`Trial` that describes a fit of the model, how many of the seconds are to be kept for what the
-        caller does with such a model.
-    missing, unknown, dates, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
-    progress : function that is called with a line about each trial and each fit, or None
+    table : Table
+        The rows, with a target.
+    task : {"classification", "regression"}
+        The kind of prediction.
+    map : str, default="auto"
+        "auto" or the name of a map.
+    scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
+        How columns are scaled. "auto" leaves it to the pilot.
+    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
+        The loss of a classifier. "auto" starts with that of the default learner and tries the others.
+    class_weight : {"balanced"} or None, default=None
+        With "balanced", machines are scored and fitted with equal weight on each class.
+    features : int, default=8192
+        The largest number of features.
+    rounds : int or None, default=None
+        The largest number of rounds. None means as many as there is time for.
+    seconds : float or None, default=None
+        The largest total time. None means no limit.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        What is done about missing values; see :class:`mercer.KernelClassifier`.
+    unknown : {"error", "ignore"}, default="error"
+        What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
+    dates : {"number", "parts"}, default="number"
+        How dates become numbers; see :class:`mercer.KernelClassifier`.
+    memory : int, str or None, default=None
+        The largest amount of memory for features; see :class:`mercer.KernelClassifier`.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the split and of the maps.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`mercer.KernelClassifier`.
+    progress : callable or None, default=None
+        A function that is called with a line about each trial and each fit.
+    ending : callable or None, default=None
+        A function that is given a :class:`Trial` that describes a fit of the model, and returns how many of the seconds
+        to reserve for what the caller does with such a model.
+
+    Notes
+    -----
+    Rows are split once, by the seed, into rows for training and rows held out. The default learner, which lets a pilot
+    choose, is fitted first, and all others are compared with it. One property of the best machine so far is changed at
+    a time, starting with 1,024 features: its kernel, its bandwidth, the scales of its columns, its penalty, its loss
+    and, last in every round because everything after it takes longer, its number of features. A change is kept if it
+    reduces the error on the held-out rows by more than one standard error; otherwise the cheaper machine stays. Rounds
+    continue while there is time, with smaller steps when none has helped. Finally the best machine is fitted to all
+    rows, for which time is reserved; this is the default learner if nothing was better.
+
+    The same number of rounds and the same seed lead to the same choice, unless time cuts the search short.
 
     Examples
     --------
@@ -127,7 +147,7 @@ class PilotSearch:
     """
 
     kernels: tuple[Any, ...] = ()
-    """None are given."""
+    """The given kernels; there are none."""
 
     def __init__(
         self,
@@ -161,7 +181,7 @@ class PilotSearch:
         self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
         self.trials: list[Trial] = []
         self.columns: list[Matrix | None] = [None]
-        """The scales of columns that variants refer to."""
+        """The scales of columns to which variants refer."""
         self._column_seconds: tuple[int, float] | None = None
         self._tried: list[Tried] = []
         self._names: set[Any] = set()
@@ -171,22 +191,28 @@ class PilotSearch:
 
     @property
     def n_drawn(self) -> int:
-        """Rows that are searched on and held out."""
+        """The number of rows for the search, including those held out."""
         return min(self.table.n_rows, SEARCHED, most_rows(self.table, self.memory))
 
     @property
     def n_held(self) -> int:
-        """Rows that are held out."""
+        """The number of rows that are held out."""
         return min(int(HELD * self.n_drawn), MOST_HELD)
 
     def plan(self) -> list[Round]:
-        """The first round, if there is time for all of it."""
+        """Return the first round, if there is time for all of it.
+
+        Returns
+        -------
+        list of Round
+            One round, or none if there are too few rows.
+        """
         changes = len(UNITS) - 1 + 2 + 1 + 2 + 1 + (len(LOSSES) - 1 if self._tries_losses else 0)
         return [Round(1, self.n_drawn - self.n_held, self.features, 1 + changes)]
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will still take, where that is known."""
+        """The remaining time in seconds, or None if it is not known."""
         clock = self.setting.clock
         return None if clock.seconds is None else max(clock.seconds - clock.spent, 0.0)
 
@@ -198,7 +224,7 @@ class PilotSearch:
 
     @cached_property
     def _drawn(self) -> Block:
-        """Rows in the order of the seed; the first are held out."""
+        """The rows in the order of the seed; the first are held out."""
         return drawn(self.table, self.n_drawn, self.setting.seed)[0]
 
     @cached_property
@@ -211,13 +237,13 @@ class PilotSearch:
 
     @cached_property
     def _columns_of_all(self) -> Preparation:
-        """What is learned of the columns of all rows, levels above all: no targets enter it."""
+        """What is learned about the columns of all rows, above all their levels; targets play no part in it."""
         learner = self._default()
         with without_warnings():
             return learner.columns_learned(learner.table_to_fit(self.table))
 
     def _errors(self, model: Any) -> Matrix:
-        """What every row that is held out adds to the error: 1 - R2, or the share of rows that are told wrong."""
+        """Return what each held-out row contributes to the error: 1 - R2, or the share of wrong predictions."""
         held, y = self._held, np.asarray(self._held.y)
         with without_warnings():
             told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
@@ -240,13 +266,13 @@ class PilotSearch:
         return KernelClassifier(class_weight=self.class_weight, **common, **self.preparing | arguments)
 
     def _default(self) -> Any:
-        """The default learner; where it may become too wide, as narrow as it can be."""
+        """Return the default learner, limited to the allowed number of features."""
         width = None if self.features >= WIDEST_LEARNER else min(self.features, LEARNER_WIDTH)
         loss = {} if self.loss == "auto" or not self.is_classes else {"loss": self.loss}
         return self._learner(map=self.setting.map, n_components=width, **loss)
 
     def _machine(self, variant: Variant) -> Any:
-        """The learner that a variant stands for: nothing is left to a pilot."""
+        """Return the learner of a variant, which leaves nothing to a pilot."""
         name = "C" if self.is_classes else "alpha"
         return self._learner(
             kernel=variant.kernel,
@@ -265,24 +291,30 @@ class PilotSearch:
     # -- the search ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Tuned:
-        """Search, and fit the best machine to all rows."""
+        """Search, and fit the best machine to all rows.
+
+        Returns
+        -------
+        Tuned
+            The fitted model, and what was tried.
+        """
         if not self.is_classes:
             check_varies(np.asarray(self._drawn.y, dtype=np.float64))
         variant, notes = self._best()
         return self._ended(variant, notes)
 
     def _best(self) -> tuple[Variant | None, list[str]]:
-        """The best machine, None for the default learner, and what there is to say of the search."""
+        """Return the best machine, or None for the default learner, and remarks about the search."""
         if self.n_held < FEWEST_HELD:
             return None, [f"there are too few rows to hold some out: {AS_IT_IS}"]
         try:
             default = self._begun()
         except OutOfTimeError:
             return None, [f"there was no time to search: {AS_IT_IS}"]
-        except ValueError:  # the fit to all rows raises it again, with the right numbers of rows, or does without
-            return None, [f"some of the rows alone could not be learned from: {AS_IT_IS}"]
+        except ValueError:  # the fit to all rows raises it again, with the right row numbers, or succeeds
+            return None, [f"training on a part of the rows failed: {AS_IT_IS}"]
         best, number = default, 0
-        for self._widens in (True, False):  # what there was no time for as wide as the default may do as it is
+        for self._widens in (True, False):  # a change with no time for the default width may fit with fewer features
             best, step = self._narrowed(default) if best is default else best, FIRST_STEP
             while step >= LAST_STEP and (self.rounds is None or number < self.rounds):
                 number += 1
@@ -297,7 +329,7 @@ class PilotSearch:
         return None if found is default else found.variant, notes
 
     def _begun(self) -> Tried:
-        """The default learner on the rows that are searched on."""
+        """Return the default learner, fitted to the rows for training."""
         clock, learner = self.setting.clock, self._default()
         self.setting.told(f"the default learner: {self._searched.n_rows:,} rows")
         began = clock.spent
@@ -307,7 +339,7 @@ class PilotSearch:
                 raise OutOfTimeError
 
         context = FitContext(progress=tick, preparation=self._columns_of_all)
-        with without_warnings():  # what is fitted to all rows gives its own
+        with without_warnings():  # the fit to all rows issues its own
             model = learner.fit_table(learner.table_to_fit(self._searched), context)
         tick(None)
         self._plain = self._columns_of_all.rescaled(model.preparation_.scale)
@@ -323,19 +355,19 @@ class PilotSearch:
         return Tried(default, trial, errors)
 
     def _narrowed(self, default: Tried) -> Tried:
-        """Where the search begins: with the default learner, or with a narrower one, whose changes take less time."""
+        """Return the start of the search: the default learner, or a narrower one, whose changes take less time."""
         width = min(default.variant.features, FIRST_WIDTH)
         return self._fitted(default, default.variant._replace(features=width), 1) or default
 
     def _round(self, best: Tried, number: int, step: float) -> Tried:
-        """Every kind of change in turn, each again as long as it helps."""
+        """Try every kind of change in turn, each again as long as it helps."""
         for change in (other_kernels, other_bandwidths, self._other_columns, other_penalties, self._other_losses):
             before = None
             while before is not best:
                 before = best
                 for other in change(before.variant, step):
                     best = self._compared(best, other, number)
-        # What was found with fewer features than the default learner has is to be compared with it.
+        # A machine found with fewer features than the default learner must still be compared with it at full width.
         width = best.variant.features
         wider = self.width if width < self.width else 2 * width
         return self._compared(best, best.variant._replace(features=min(wider, self._widest)), number)
@@ -345,12 +377,12 @@ class PilotSearch:
         return min(self.features, self._searched.n_rows)
 
     def _compared(self, best: Tried, other: Variant, number: int) -> Tried:
-        """The better of two, where there is time to try the other."""
+        """Return the better of two, if there is time to try the other."""
         tried = self._fitted(best, other, number)
         return tried if tried is not None and clearly_better(tried.errors, best.errors) else best
 
     def _fitted(self, best: Tried, other: Variant, number: int) -> Tried | None:
-        """Another machine on the rows that are searched on; None where it is none, or where there is no time."""
+        """Fit another machine to the rows for training; return None if it does not exist or there is no time."""
         if other.name in self._names:
             return None
         if not self._has_time_for(best, other):
@@ -363,13 +395,13 @@ class PilotSearch:
         learner = self._machine(other)
         context = FitContext(progress=clock.tick, preparation=self._prepared(other))
         try:
-            with without_warnings():  # what is tried may well be unfit: the score tells
+            with without_warnings():  # a variant may well be unsuitable, which its score shows
                 model = learner.fit_table(learner.table_to_fit(self._searched), context)
         except OutOfTimeError:
             self._missed += 1
             return None
         except (ValueError, MemoryError, np.linalg.LinAlgError):
-            return None  # what cannot be fitted is no better
+            return None  # a variant that cannot be fitted is not better
         errors = self._errors(model)
         trial = self._trial(model, number, errors, clock.spent - began, other.columns > 0)
         trial = trial._replace(features=other.features)
@@ -381,7 +413,7 @@ class PilotSearch:
         return other_losses(best, step) if self._tries_losses else iter(())
 
     def _other_columns(self, best: Variant, step: float) -> Iterator[Variant]:
-        """The same with scales of columns that are learned from more rows, and without those of the pilot."""
+        """Yield the machine with column scales learned from more rows, and without those of the pilot."""
         scales, X = self.columns[best.columns], self._plain_rows
         if X is None:
             return
@@ -390,13 +422,13 @@ class PilotSearch:
         if learned is not None:
             self.columns.append(learned)
             yield best._replace(columns=len(self.columns) - 1)
-        if scales is not None and are_of_pilot:  # with a bandwidth for which rows are as far apart as they were
+        if scales is not None and are_of_pilot:  # with a bandwidth that keeps the distances between rows
             spread = X.var(axis=0)
             yield best._replace(columns=0, gamma=best.gamma * float(scales**2 @ spread / spread.sum()))
 
     @cached_property
     def _plain_rows(self) -> Matrix | None:
-        """Prepared rows to learn columns from; None where these are too few, or the columns not for that."""
+        """Prepared rows from which to learn column scales; None if they are too few or unsuitable."""
         most = min(MOST_COLUMN_ROWS, self._searched.n_rows)
         block = rows_of(self._drawn, np.arange(self.n_held, self.n_held + most))
         X = self._plain(block.X)
@@ -404,7 +436,7 @@ class PilotSearch:
         return X.astype(np.float64) if enough and X.var(axis=0).any() else None
 
     def _learned(self, best: Variant, scales: Matrix | None, X: Matrix) -> Matrix | None:
-        """Scales of columns that are learned with the kernel at hand, from twice the rows of the last time."""
+        """Return column scales learned with the current kernel, from twice the rows of the last time."""
         last, took = self._column_seconds or (COLUMN_ROWS, COLUMN_SHARE * self.trials[0].seconds)
         rows = min(2 * last, len(X))
         name = best._replace(columns=-rows).name
@@ -428,9 +460,9 @@ class PilotSearch:
     # -- time ----------------------------------------------------------------------------------------------------------
 
     def _has_time_for(self, best: Tried, other: Variant) -> bool:
-        """Whether another machine can be tried, and the better of the two still be fitted to all rows.
+        """Whether there is time to try another machine and then to fit the better of the two to all rows.
 
-        One that is narrower than the default learner is to be tried again as wide as that.
+        A machine that is narrower than the default learner must also be tried at the width of the default learner.
         """
         width = max(other.features, self.width) if self._widens else other.features
         seconds = self._expected(other.features, other.loss)
@@ -443,11 +475,11 @@ class PilotSearch:
         )
 
     def _expected(self, features: int, loss: str) -> float:
-        """About how many seconds a machine takes on the rows that are searched on."""
+        """Return the expected seconds of a machine on the rows for training."""
         return seconds_like(self.trials, self._searched.n_rows, features, loss)
 
     def _kept(self, trial: Trial) -> float:
-        """The seconds that are kept for a fit like a trial to all rows, and for what follows."""
+        """Return the seconds to reserve for a fit like a trial to all rows, and for what follows."""
         grown = work_of(self.table.n_rows, trial.features) / work_of(trial.rows, trial.features)
         fit = trial._replace(round=None, rows=self.table.n_rows, measure=FIT, seconds=trial.seconds * max(1.0, grown))
         return SURE * fit.seconds + self.ending(fit)
@@ -455,7 +487,7 @@ class PilotSearch:
     # -- the model -----------------------------------------------------------------------------------------------------
 
     def _ended(self, variant: Variant | None, notes: list[str]) -> Tuned:
-        """A machine, or the default learner, fitted to all rows."""
+        """Fit a machine, or the default learner, to all rows."""
         learner = self._default() if variant is None else self._machine(variant)
         preparation = None if variant is None else self._prepared(variant)
         what = "the default learner" if variant is None else f"{variant.features:,} features, {variant.loss}"
@@ -487,7 +519,7 @@ class PilotSearch:
 
 
 def standard(Y: Matrix) -> Matrix:
-    """Targets of equal spread, a column each."""
+    """Return targets of equal spread, one column each."""
     Y = Y.reshape(len(Y), -1)
     spread = Y.std(axis=0)
     return (Y - Y.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)

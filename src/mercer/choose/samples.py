@@ -19,11 +19,11 @@ from .halving import Sample
 from .learner_choice import learner_for
 
 COPIES = 4
-"""Copies of the rows that are made: as they are, prepared for two scales, and for the kernel at hand."""
+"""The number of copies of the rows: unchanged, prepared with two scales, and for the current kernel."""
 
 
 def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]]:
-    """``count`` rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
+    """Return ``count`` rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
     chosen = Stream(seed, "tuning", "rows").permutation(table.n_rows)[:count].astype(np.int64)
     rising = np.sort(chosen)
     parts, first = [], 0
@@ -37,7 +37,7 @@ def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]
 
 
 def most_rows(table: Table, memory: MemoryArgument) -> int:
-    """How many rows have room in memory."""
+    """Return the number of rows that fit in memory."""
     X = table.head().X
     return max(1, as_bytes(memory) // (COPIES * 8 * max(1, X.shape[1])))
 
@@ -52,9 +52,9 @@ def sample_of(
     balanced: bool = False,
     **preparing: Any,
 ) -> Sample:
-    """At most ``count`` rows to search on; ``preparing`` has the arguments ``missing``, ``unknown`` and ``dates``.
+    """Return at most ``count`` rows for a search; ``preparing`` has the arguments missing, unknown and dates.
 
-    Where they are ``balanced``, every class has the same weight in all.
+    If ``balanced``, every class has the same total weight.
     """
     block, numbers = drawn(table, min(count, most_rows(table, memory)), seed)
     X = {scale: prepared(table, block, numbers, scale, **preparing) for scale in scales}
@@ -65,24 +65,31 @@ def sample_of(
 
 
 def check_varies(Y: NDArray[np.float64]) -> None:
-    """Raise where all targets are equal."""
+    """Raise an error if all targets are equal."""
     if (Y[:1] == Y).all():
-        raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
+        raise ValueError(f"the target is {Y.ravel()[0]:g} in every row, so there is nothing to learn")
 
 
 def prepared(table: Table, block: Block, numbers: NDArray[np.int64], scale: str | None, **preparing: Any) -> Any:
-    """Drawn rows as a learner sees them: what is learned of columns comes from all rows, levels above all.
+    """Return drawn rows as a learner sees them; what is known about columns, above all levels, comes from all rows.
 
     Parameters
     ----------
     table : Table
+        All rows.
     block : Block
         The rows that were drawn.
-    numbers : array of int
+    numbers : ndarray of int
         Their numbers.
     scale : str or None
-    **preparing : dict
-        ``missing``, ``unknown`` and ``dates``.
+        How columns are scaled.
+    **preparing : object
+        The arguments ``missing``, ``unknown`` and ``dates``.
+
+    Returns
+    -------
+    ndarray or sparse matrix
+        The prepared rows.
     """
     learner: Any = learner_for(
         "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, alpha=1.0, random_state=0, **preparing
@@ -91,7 +98,7 @@ def prepared(table: Table, block: Block, numbers: NDArray[np.int64], scale: str 
 
 
 def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """What rows count, so that every class has the same weight in all."""
+    """Return weights of rows that give every class the same total weight."""
     labels, codes = np.unique(y, return_inverse=True)
     each = np.ones(len(codes)) if weight is None else weight
     totals = np.bincount(codes, each)
@@ -99,7 +106,7 @@ def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.f
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:
-    """One column per class: 1 where a row has the class, else -1. Two classes have one column, for the second."""
+    """Return one column per class, 1 for its rows and otherwise -1; two classes have one column, for the second."""
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise ValueError(f"a classifier needs at least 2 classes, found 1 class: {labels.tolist()[0]!r}")

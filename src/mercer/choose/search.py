@@ -1,4 +1,4 @@
-"""The search for a kernel, its bandwidth and the regularisation of a table, and for the model that has them."""
+"""The search for a kernel, its bandwidth and the penalty for a table, and the fit of the resulting model."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from .samples import sample_of
 from .time_budget import Clock
 
 APART, MOST_APART = 0.2, 20_000
-"""The share of the rows, and how many at most, on which classifiers are compared."""
+"""The share of the rows, and their largest number, on which classifiers are compared."""
 STEP, MOST_TRIED = 4.0, 5
-"""What is between two values of C, and how many are tried at most."""
+"""The ratio of two successive values of C, and the largest number of values to try."""
 BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
-"""How many times as large C is for losses that are bent less."""
+"""The factor by which C is larger for losses with less curvature."""
 COMPARED = (6000, 1024)
-"""Rows and features with which losses are compared, at most."""
+"""The largest numbers of rows and features with which losses are compared."""
 DECIDED = 0.7
 """The share of the time after which no other C is tried."""
 
 
 class Tuned(NamedTuple):
-    """What a search has found.
+    """The result of a search.
 
     Attributes
     ----------
     model : KernelClassifier or KernelRegressor
-        Fitted to all rows.
+        The best model, fitted to all rows.
     trials : list of Trial
         What was tried, in order.
     fits : list of Trial
-        The fits of the model, each with more features than the one before, or with another kernel or loss.
+        The fits of the model, each with more features than the previous one, or with another kernel or loss.
     notes : list of str
         What was left out for lack of time, in words.
     """
@@ -55,7 +55,13 @@ class Tuned(NamedTuple):
     notes: list[str]
 
     def in_order(self) -> list[Trial]:
-        """Trials by round, the best first, then the losses that were compared, and then the fits."""
+        """Return trials by round, the best first, then the losses that were compared, and then the fits.
+
+        Returns
+        -------
+        list of Trial
+            The trials and fits.
+        """
 
         def place(one: Trial) -> tuple[float, bool, float]:
             return (math.inf if one.round is None else one.round, math.isnan(one.score), -one.score)
@@ -64,46 +70,68 @@ class Tuned(NamedTuple):
 
 
 class Search(Growth):
-    """Finds the best of given kernels, its bandwidth and penalty by successive halving, and fits the model with them.
+    """A search by successive halving for the best of given kernels, its bandwidth and penalty; it also fits the model.
 
-    Where no kernels are given, :class:`PilotSearch` starts from the default learner and is the better one.
-
-    Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
-    features, and so on; the best of a round is joined by its neighbours. A trial is one ridge regression, of
-    classes as 1 and -1 too: its eigendecomposition gives the leave-one-out predictions of 25 alphas at once, and so
-    both the regularisation and the score (R2, or the accuracy of classes) without another fit. For a loss other than
-    "squared" the best kernel is then tried with several values of C on rows that were kept apart. The model is fitted
-    to all rows, with twice the features as long as there is time; where a wider map starts with the features of the
-    narrower one, as Fourier maps do, its fit starts with the coefficients of the narrower one's.
-
-    Equal arguments and an equal seed make the same choice, unless time cuts the search short.
+    If you have no kernels in mind, :class:`PilotSearch`, which starts from the default learner, is better.
 
     Parameters
     ----------
-    table : Table with a target
-    task : "classification" or "regression"
-    kernels : kernels or texts that describe them
-        A bandwidth that is "median" or "scale" is searched, from an eighth of that length to eight times; numbers stay
-        as they are.
-    map : "auto" or the name of a map
-    scale : "auto", "standard", "unit", "minmax" or None
-        "auto" tries "standard" and "minmax", and takes None for kernels that take no negative values.
-    loss : of a classifier, "auto", "squared", "squared_hinge" or "logistic"
-        "auto" grows with "squared", which leaves time for about twice the features, and ends with "squared_hinge" where
-        that did better on the rows apart and there is time for it.
-    class_weight : of a classifier, None or "balanced"
-        With "balanced" trials are scored, and the model is fitted, with as much weight on each class.
-    features : the width of the last map, at most
-    rounds : how many rounds there are, at most
-    seconds : how long all of it may take, or None
-        A round that would leave no time for the widest model is left out where it would not end in half the time, and
-        made up for where there is time in the end; the last map is as wide as time allows. How long a fit takes is
-        forecast before it begins.
-    ending : function, or None
-        Given a :class:`Trial` that describes a fit of the model, how many of the seconds are to be kept for what the
-        caller does with such a model.
-    missing, unknown, dates, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
-    progress : function that is called with a line about each round and each fit, or None
+    table : Table
+        The rows, with a target.
+    task : {"classification", "regression"}
+        The kind of prediction.
+    kernels : sequence of Kernel or str
+        Kernels, or texts that describe them. A bandwidth "median" or "scale" is searched, from an eighth of that length
+        to eight times; numbers are kept.
+    map : str, default="auto"
+        "auto" or the name of a map.
+    scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
+        How columns are scaled. "auto" tries "standard" and "minmax", and uses None for kernels that accept no negative
+        values.
+    loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
+        The loss of a classifier. "auto" fits models with "squared", which leaves time for about twice the features, and
+        ends with "squared_hinge" if that was better on the rows set aside and there is time for it.
+    class_weight : {"balanced"} or None, default=None
+        With "balanced", trials are scored and the model is fitted with equal weight on each class.
+    features : int, default=8192
+        The largest number of features.
+    rounds : int, default=4
+        The largest number of rounds.
+    seconds : float or None, default=None
+        The largest total time. A round that would leave no time for the widest model is skipped unless it ends in half
+        the time, and is made up for at the end if there is time; the last map is as wide as time allows. The time of a
+        fit is estimated before it starts.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        What is done about missing values; see :class:`mercer.KernelClassifier`.
+    unknown : {"error", "ignore"}, default="error"
+        What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
+    dates : {"number", "parts"}, default="number"
+        How dates become numbers; see :class:`mercer.KernelClassifier`.
+    memory : int, str or None, default=None
+        The largest amount of memory for features; see :class:`mercer.KernelClassifier`.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the sample and of the maps.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`mercer.KernelClassifier`.
+    progress : callable or None, default=None
+        A function that is called with a line about each round and each fit.
+    ending : callable or None, default=None
+        A function that is given a :class:`Trial` that describes a fit of the model, and returns how many of the seconds
+        to reserve for what the caller does with such a model.
+
+    Notes
+    -----
+    Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
+    features, and so on; the neighbours of the best kernel of a round join the next one. A trial is one ridge
+    regression, also for classes, which are coded as 1 and -1. Its eigendecomposition gives the leave-one-out
+    predictions for 25 values of alpha at once, and so both the penalty and the score (R2, or the accuracy for classes)
+    without another fit. For a loss other than "squared", the best kernel is then tried with several values of C on rows
+    that were set aside.
+
+    The model is fitted to all rows, with twice the features as long as there is time. If a wider map starts with the
+    features of the narrower one, as Fourier maps do, its fit starts from the coefficients of the narrower one.
+
+    Equal arguments and an equal seed lead to the same choice, unless time cuts the search short.
 
     Examples
     --------
@@ -149,7 +177,7 @@ class Search(Growth):
         self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown, "dates": dates}
         self.ending = ending or (lambda fit: 0.0)
         self.foreseen: float | None = None
-        """When it will end, where no time is given: known after the first round."""
+        """The expected end if no time is given, which is known after the first round."""
         clock = Clock(None if seconds is None else float(seconds))
         self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
 
@@ -157,7 +185,7 @@ class Search(Growth):
 
     @property
     def apart(self) -> int:
-        """Rows of the sample that are kept apart, to compare classifiers on."""
+        """The number of rows of the sample that are set aside to compare classifiers."""
         needed = self.task == "classification" and self.loss != "squared"
         return min(MOST_APART, int(APART * self.table.n_rows)) if needed else 0
 
@@ -167,7 +195,18 @@ class Search(Growth):
         return list(dict.fromkeys(scale for kernel in self.kernels for scale in scales_of(kernel, self.scale)))
 
     def plan(self, n_rows: int | None = None) -> list[Round]:
-        """The rounds, if there is time for all of them; ``n_rows`` is how many rows they have at most."""
+        """Return the rounds, provided that there is time for all of them.
+
+        Parameters
+        ----------
+        n_rows : int or None, default=None
+            The largest number of rows of a round. None means all.
+
+        Returns
+        -------
+        list of Round
+            The rounds.
+        """
         n_rows = self.table.n_rows - self.apart if n_rows is None else n_rows
         pairs = [(kernel, scale) for kernel in self.kernels for scale in scales_of(kernel, self.scale)]
         count = sum(len(grid(Family(kernel, scale, np.eye(2), 0))) for kernel, scale in pairs)
@@ -175,14 +214,20 @@ class Search(Growth):
 
     @cached_property
     def sample(self) -> Sample:
-        """Rows to search on; the last ones are kept apart."""
+        """The rows for the search; the last ones are set aside."""
         wanted = FIRST_ROWS * MORE_ROWS ** (self.rounds - 1) + self.apart
         balanced = self.class_weight == "balanced"
         given = self.table, wanted, self.task, self.scales, self.setting.seed, self.memory
         return sample_of(*given, balanced=balanced, **self.preparing)
 
     def candidates(self) -> list[Candidate]:
-        """The kernels of the first round."""
+        """Return the kernels of the first round.
+
+        Returns
+        -------
+        list of Candidate
+            The kernels.
+        """
         some, seed = {scale: some_rows(X, self.setting.seed) for scale, X in self.sample.X.items()}, self.setting.seed
         return [
             candidate
@@ -194,7 +239,13 @@ class Search(Growth):
     # -- the search ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Tuned:
-        """Search, and fit the model to all rows."""
+        """Search, and fit the model to all rows.
+
+        Returns
+        -------
+        Tuned
+            The fitted model, and what was tried.
+        """
         rounds = self.plan(max(1, self.sample.n_rows - self.apart))
         halving = Halving(self.candidates(), rounds, self.sample, self.setting)
         halving.step()
@@ -205,7 +256,7 @@ class Search(Growth):
         best, trial = halving.ranked[0]
         growing, last, more = self._decided(best, trial) if self.apart else (self._least(trial), None, [])
         model, fits, notes = self._grown(best, trial, growing)
-        while not halving.is_over and self._allows(halving.expected + fits[-1].seconds):  # time was left over
+        while not halving.is_over and self._allows(halving.expected + fits[-1].seconds):  # there is time left
             halving.step(until=1.0 - fits[-1].seconds / (self.setting.clock.seconds or math.inf))
             other, tried = halving.ranked[0]
             if other.name != best.name:
@@ -234,25 +285,25 @@ class Search(Growth):
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will still take, where that is known."""
+        """The remaining time in seconds, or None if it is not known."""
         clock = self.setting.clock
         end = self.foreseen if clock.seconds is None else clock.seconds
         return None if end is None else max(end - clock.spent, 0.0)
 
     def _refuse(self) -> NoReturn:
-        """Raise what a learner says of the rows, with their numbers, where no kernel could be tried."""
+        """Raise the learner's error about the rows, with their numbers, if no kernel could be tried."""
         kernel = self.kernels[0]
         learner_for(
             self.task, kernel=kernel, n_components=1, scale=scales_of(kernel, self.scale)[0], **self.preparing
         ).fit(self.table)
-        raise ValueError(f"no kernel could be tried on these rows, {kernel!r} not either")
+        raise ValueError(f"no kernel could be tried on these rows, not even {kernel!r}")
 
     def _least(self, trial: Trial) -> Loss:
-        """Least squares as strong as in a trial."""
+        """Return least squares with the penalty of a trial."""
         return Loss("squared", 0.5 / trial.regularisation)
 
     def _decided(self, best: Candidate, trial: Trial) -> tuple[Loss, Loss | None, list[Trial]]:
-        """The loss that the model grows with, another that it ends with or None, and what was tried on rows apart."""
+        """Return the loss with which the model grows, another with which it ends or None, and what was tried."""
         least = self._least(trial)
         rows, features = (min(pair) for pair in zip(COMPARED, (trial.rows, trial.features), strict=True))
         trial = trial._replace(rows=rows, features=features)
@@ -268,7 +319,7 @@ class Search(Growth):
         return least, chosen if better else None, [plain, *tried]
 
     def _climbed(self, best: Candidate, trial: Trial, middle: Loss) -> tuple[Loss, list[Trial]]:
-        """The C that does best on the rows apart, in steps of four as long as they help."""
+        """Return the best C on the rows set aside, found in steps of four as long as they help."""
         tried = [self._compared(best, trial, middle)]
         for step in (STEP, 1.0 / STEP):
             better, ahead = tried[0], middle.C * step
@@ -282,7 +333,7 @@ class Search(Growth):
         return middle, tried
 
     def _compared(self, best: Candidate, trial: Trial, loss: Loss) -> Trial:
-        """A classifier on the rows of a trial, scored on the rows apart."""
+        """Return a classifier on the rows of a trial, scored on the rows set aside."""
         sample, clock = self.sample, self.setting.clock
         X, codes = sample.X[best.family.scale], labels_of(sample.Y)
         rows, apart = (
@@ -294,13 +345,13 @@ class Search(Growth):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             score = learner.fit(*rows).score(*apart)
-        measure = "accuracy" if self.class_weight is None else "balanced accuracy"  # by the weights of the sample
+        measure = "accuracy" if self.class_weight is None else "balanced accuracy"  # through the weights of the sample
         found = {"loss": loss.name, "regularisation": loss.C, "measure": measure, "score": score}
         return trial._replace(round=None, seconds=clock.spent - began, **found)
 
 
 def labels_of(Y: Any) -> Any:
-    """The numbers of the classes, from 1 and -1."""
+    """Return the numbers of the classes, from codes of 1 and -1."""
     return (Y[:, 0] > 0.0).astype(np.int64) if Y.shape[1] == 1 else Y.argmax(axis=1)
 
 
@@ -316,7 +367,7 @@ def check_search(
     """Refuse arguments that no search can have."""
     check_choice("task", task, TASKS[1:])
     if not isinstance(map, str):
-        raise TypeError(f"map must be 'auto' or the name of a map, whose kernel is searched, found {map!r}")
+        raise TypeError(f"map must be 'auto' or the name of a map, since its kernel is searched, found {map!r}")
     check_choice("loss", loss, ("auto", *BENT))
     check_whole("features", features)
     if rounds is not None:

@@ -1,4 +1,4 @@
-"""A line in a terminal that tells how far a search is."""
+"""A line in a terminal that shows the progress of a search."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 
 class SearchBar(Line):
-    """One bar for a whole search: the share of its time that is over, and what it does now.
+    """One bar for a whole search: the share of its time that has passed, and its current step.
 
     Parameters
     ----------
-    stream : where the line goes; None is standard error
-    shows : whether it is shown, where that is a terminal
+    stream : text file or None, default=None
+        Where the line goes. None means standard error.
+    shows : bool, default=True
+        Whether to show it, if this is a terminal.
     """
 
     def __init__(self, stream: TextIO | None = None, shows: bool = True):
@@ -31,7 +33,7 @@ class SearchBar(Line):
         self._search = search
 
     def __call__(self, what: str) -> None:
-        """Show what the search does now."""
+        """Show the current step of the search."""
         with self._lock:
             self._what = what
             self.show()
@@ -42,5 +44,7 @@ class SearchBar(Line):
         spent, left = self._search.setting.clock.spent, self._search.seconds_left
         if left is None:
             return f"{clock(spent)}; {self._what}"
-        self._share = max(self._share, spent / max(spent + left, 1e-9))  # where more is left, it stands still
+        self._share = max(
+            self._share, spent / max(spent + left, 1e-9)
+        )  # if the remaining time grows, the bar stands still
         return f"{bar_of(self._share)}, {clock(spent)}, {clock(left)} left; {self._what}"

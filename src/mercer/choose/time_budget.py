@@ -1,4 +1,4 @@
-"""How long work may take."""
+"""The time that work may take."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Any
 
 
 class OutOfTimeError(Exception):
-    """The time is over; what was under way is not finished."""
+    """Raised when the time is over; the current work is not finished."""
 
 
 class Clock:
-    """Counts seconds from when it is made.
+    """Counts seconds from its creation.
 
     Parameters
     ----------
-    seconds : how many there are, or None for as many as it takes
+    seconds : float or None
+        The available time; None means no limit.
     """
 
     def __init__(self, seconds: float | None):
         self.seconds = seconds
         self.kept = 0.0
-        """How many of them are for what comes afterwards."""
+        """The part of this time that is reserved for what comes afterwards."""
         self._started = perf_counter()
 
     @property
@@ -31,14 +32,14 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """Seconds that there are still to work; infinity where there is no end to them."""
+        """The remaining seconds for work; infinity if there is no limit."""
         return float("inf") if self.seconds is None else max(self.seconds - self.kept - self.spent, 0.0)
 
     def allows(self, more: float, share: float = 1.0) -> bool:
-        """Whether ``more`` seconds from now still lie within this share of the time."""
+        """Whether ``more`` seconds from now are still within this share of the time."""
         return self.seconds is None or self.spent + more <= share * (self.seconds - self.kept)
 
     def tick(self, _: Any = None) -> None:
-        """A callback of learners that ends a fit when the time is over."""
+        """End a fit when the time is over; a callback for learners."""
         if not self.allows(0.0):
             raise OutOfTimeError

@@ -1,4 +1,4 @@
-"""``tune``: from rows with a target to the best model that a search finds in the time it has."""
+"""The search for the best model for rows with a target in the available time: ``tune``."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .search import Search, Tuned
 def search_for(
     table: data.Table, task: str, *, kernels: Sequence[Any] | None = None, rounds: int | None = None, **options: Any
 ) -> PilotSearch | Search:
-    """The search for a table: among given kernels, or from the default learner where there are none.
+    """Return the search for a table: among given kernels, or from the default learner if there are none.
 
     Parameters
     ----------
     table : Table
-        With a target.
+        The rows, with a target.
     task : {"classification", "regression"}
-        What is to be told of a row.
-    kernels : sequence of kernels or texts, or None, default=None
+        The kind of prediction.
+    kernels : sequence of Kernel or str, or None, default=None
         The kernels to try.
     rounds : int or None, default=None
-        How many rounds there are at most.
-    **options : dict
-        What both searches take.
+        The largest number of rounds.
+    **options : object
+        Arguments that both searches accept.
 
     Returns
     -------
     PilotSearch or Search
-        Which begins with ``run``.
+        The search, which starts with ``run``.
     """
     if kernels is None:
         return PilotSearch(table, task, rounds=rounds, **options)
@@ -64,65 +64,69 @@ def tune(
     n_jobs: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Tuned:
-    """Search the best model for rows in the time there is, and fit it to all of them.
+    """Search for the best model for rows in the available time, and fit it to all of them.
 
-    The way to begin with new data: nothing needs to be known about kernels. It does what ``mercer tune`` does, except
-    that no rows are held out of the model: keep some apart to score it with. The search starts from the learner with
-    its defaults and changes one thing at a time, kernel, bandwidth, scales of columns, penalty, loss and width, on
-    three quarters of the rows; the others tell what helps (:class:`mercer.choose.PilotSearch` has the details). The
-    best is then fitted to all rows, and never is that one which was worse on these rows than the learner with its
-    defaults. Where kernels are given, the best of them is found by successive halving (:class:`mercer.choose.Search`).
+    This is the way to start with new data: it requires no knowledge about kernels. It does what ``mercer tune`` does,
+    except that no rows are held out of the model: set some aside to score it. The search starts from the learner with
+    its defaults and changes one thing at a time (kernel, bandwidth, scales of columns, penalty, loss, number of
+    features) on three quarters of the rows; the others show what helps. :class:`mercer.choose.PilotSearch` has the
+    details. The best model is then fitted to all rows. It is never one that was worse on the held-out rows than the
+    learner with its defaults. If kernels are given, the best of them is found by successive halving
+    (:class:`mercer.choose.Search`).
 
     Parameters
     ----------
-    X : array, CSR matrix, pandas or polars frame, or a table of :func:`mercer.data.open`
-        The rows to learn from.
-    y : array of shape (n_rows,), the name of a column of a frame, or None
-        The target; None where X is a table, which brings it.
-    sample_weight : array of shape (n_rows,), the name of a column of a frame, or None, default=None
-        What each row counts; None where X is a table, which brings it.
+    X : array-like, sparse matrix, data frame or Table
+        The rows, in memory or as a table from :func:`mercer.data.open`.
+    y : array-like of shape (n_samples,), str or None, default=None
+        The target, or the name of a column of the data frame. None if X is a table, which has its own target.
+    sample_weight : array-like of shape (n_samples,), str or None, default=None
+        The weights of the rows, or the name of a column of the data frame. None if X is a table, which has its own
+        weights.
     task : {"auto", "classification", "regression"}, default="auto"
-        "auto" looks at the target: text, truth values and whole numbers of at most 20 different values are classes.
+        The kind of prediction. "auto" decides by the target: text, truth values and integers with at most 20 different
+        values are classes.
     seconds : float or None, default=None
-        How long all of it may take. None is 120 seconds, or as long as it takes where ``rounds`` is given.
+        The largest total time. None means 120 seconds, or no limit if ``rounds`` is given.
     rounds : int or None, default=None
-        How many rounds of trials there are at most; None is as many as there is time for, and 4 where kernels are
-        given. Equal rounds and an equal seed make the same choice, as long as time does not cut the search short.
-    kernels : sequence of kernels or texts, or None, default=None
-        The kernels to try. A bandwidth "median" or "scale" is searched, a number stays as it is. None starts from the
-        kernel that a pilot chooses, and tries Gaussian and Matern kernels.
+        The largest number of rounds of trials. None means as many as there is time for, or 4 if kernels are given. The
+        same number of rounds and the same seed lead to the same choice, as long as time does not cut the search short.
+    kernels : sequence of Kernel or str, or None, default=None
+        The kernels to try. A bandwidth "median" or "scale" is searched; a number is kept. None starts from the kernel
+        that a pilot chooses, and tries Gaussian and Matern kernels.
     map : str, default="auto"
-        The map that makes the features: "auto" or the name of one.
+        The map that computes the features: "auto" or the name of one.
     scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
-        How columns are scaled; "auto" leaves that to the pilot. Where kernels are given it tries "standard" and
-        "minmax", and None for kernels that take no negative values.
+        How columns are scaled. "auto" leaves that to the pilot; if kernels are given, it tries "standard" and "minmax",
+        and uses None for kernels that accept no negative values.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        The loss of a classifier; "logistic" gives probabilities. "auto" tries all of them; where kernels are given it
-        is "squared", or at last "squared_hinge" where that did better and there is time.
+        The loss of a classifier; "logistic" gives probabilities. "auto" tries all of them; if kernels are given, it
+        uses "squared", or finally "squared_hinge" if that was better and there is time.
     class_weight : {"balanced"} or None, default=None
-        With "balanced" every class of a classifier counts the same, however many rows it has.
+        With "balanced", every class of a classifier counts equally, however many rows it has.
     features : int, default=8192
-        The width of the last map, at most.
-    missing : {"auto", "error", "mean"}, default="auto"
-        Whether gaps are refused or filled, as of :class:`mercer.KernelClassifier`.
+        The largest number of features.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        Whether missing values are refused or filled; see :class:`mercer.KernelClassifier`.
     unknown : {"error", "ignore"}, default="error"
-        Whether levels that ``fit`` has not seen are refused, or stand for none.
+        Whether levels that ``fit`` has not seen are refused, or treated as no level at all.
     dates : {"number", "parts"}, default="number"
-        How dates become numbers, see :class:`mercer.KernelClassifier`.
-    memory : int, text like "2GB", or None, default=None
-        How much memory the features of a classifier may take; None is a quarter of the machine's.
+        How dates become numbers; see :class:`mercer.KernelClassifier`.
+    memory : int, str or None, default=None
+        The largest amount of memory for the features of a classifier, in bytes or as text like "2GB". None means a
+        quarter of the machine's memory.
     random_state : int, Generator, RandomState or None, default=0
         The seed of the sample and of the maps.
     n_jobs : int or None, default=None
-        Threads; None is as many as BLAS may use.
-    progress : function or None, default=None
-        Called with a line of text before each trial or round, and before each fit.
+        The number of threads. None means as many as BLAS may use.
+    progress : callable or None, default=None
+        A function that is called with a line of text before each trial or round, and before each fit.
 
     Returns
     -------
-    found : Tuned
-        ``found.model`` is the fitted KernelClassifier or KernelRegressor, ``found.trials`` and ``found.fits`` are what
-        was tried, and ``found.notes`` says what was left out for lack of time.
+    Tuned
+        The fitted KernelClassifier or KernelRegressor as ``model``, what was tried as ``trials`` and ``fits``, and what
+        was left out for lack of time as ``notes``.
 
     Examples
     --------
@@ -138,7 +142,7 @@ def tune(
     """
     if isinstance(X, data.Table):
         if y is not None or sample_weight is not None:
-            raise ValueError("a table brings its own target and weights, found y or sample_weight beside it")
+            raise ValueError("a table has its own target and weights: do not give y or sample_weight as well")
         table = X
     else:
         if y is None:

@@ -1,4 +1,4 @@
-"""The machines that a search from a pilot tries: what they are, and by what one differs from another."""
+"""The machines that a search from a pilot tries: what they are, and how they differ."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..learn.pilot.search import GAUSSIAN, MATERN_1, MATERN_3, Family, matern
 
 MATERN_5 = Family(1, matern(2.5))
 UNITS = {GAUSSIAN: 1.0, MATERN_5: 1.0, MATERN_3: 0.5, MATERN_1: 0.25}
-"""Kernels from smooth to rough, and how the bandwidths of one compare with those of another: rough ones are wider."""
+"""Kernels from smooth to rough, with factors between their bandwidths: rough ones are wider."""
 LOSSES = {"squared_hinge": 1.0, "squared": 1.0, "logistic": 4.0}
-"""The losses of classifiers, and how large C is for each: more where the loss is bent less."""
+"""The losses of classifiers, with factors for C, which is larger for losses with less curvature."""
 DIGITS = 6
-"""In which machines are compared."""
+"""The rounds in which machines are compared."""
 
 
 class Variant(NamedTuple):
@@ -29,7 +29,7 @@ class Variant(NamedTuple):
     penalty: float
     """The alpha of a regressor, or the C of a classifier."""
     columns: int
-    """Which of the learned scales the columns have; 0 is for none."""
+    """The number of the learned scales of the columns; 0 means none."""
 
     @property
     def kernel(self) -> Kernel:
@@ -38,13 +38,13 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> tuple[object, ...]:
-        """What tells it from others."""
+        """What distinguishes it from others."""
         gamma, penalty = (float(f"{number:.{DIGITS}g}") for number in (self.gamma, self.penalty))
         return self._replace(gamma=gamma, penalty=penalty)
 
 
 def family_of(kernel: Kernel) -> tuple[Family, float]:
-    """The family of a Gaussian or Matern kernel with numbers for bandwidths, and its bandwidth.
+    """Return the family of a Gaussian or Matern kernel whose bandwidth is a number, and the bandwidth.
 
     Examples
     --------
@@ -60,33 +60,33 @@ def family_of(kernel: Kernel) -> tuple[Family, float]:
 
 
 def other_kernels(best: Variant, step: float) -> Iterator[Variant]:
-    """The same with kernels that are smoother or rougher."""
+    """Yield the machine with kernels that are smoother or rougher."""
     for family, unit in UNITS.items():
         if family != best.family:
             yield best._replace(family=family, gamma=best.gamma * unit / UNITS[best.family])
 
 
 def other_bandwidths(best: Variant, step: float) -> Iterator[Variant]:
-    """The same with wider and narrower kernels."""
+    """Yield the machine with wider and narrower kernels."""
     for factor in (1.0 / step, step):
         yield best._replace(gamma=best.gamma * factor)
 
 
 def other_penalties(best: Variant, step: float) -> Iterator[Variant]:
-    """The same with more and with less regularisation."""
+    """Yield the machine with more and with less regularisation."""
     for factor in (1.0 / step, step):
         yield best._replace(penalty=best.penalty * factor**2)
 
 
 def other_losses(best: Variant, step: float) -> Iterator[Variant]:
-    """The same with other losses of a classifier."""
+    """Yield the machine with other losses of a classifier."""
     for loss, bent in LOSSES.items():
         if loss != best.loss:
             yield best._replace(loss=loss, penalty=best.penalty * bent / LOSSES[best.loss])
 
 
 def finer(step: float) -> float:
-    """The next smaller step.
+    """Return the next smaller step.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a pilot to a map whose error was verified: the cheapest one, at the least width that passes on fresh rows."""
+"""From a pilot to a map whose error was verified: the cheapest one, with the fewest features that pass."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .gram_errors import gram_errors
 from .map_pilot import LEVEL, Candidate, Pilot, PilotTrial
 
 LARGEST_STEP = 4.0
-"""How many times as wide as the widest before it a map is at most: beyond, the model of its error is a guess."""
+"""The largest ratio of a width to the largest one tried before: beyond it, the model of the error is a guess."""
 LARGEST_GROWTH = 1.25
-"""The same from one verification to the next: a few rows far out may rule the upper limit, until they are covered."""
+"""The same between verifications: a few outlying rows may dominate the upper limit until the map covers them."""
 LARGEST_CUT = 1.5
-"""By how much a map that passes easily is made narrower at once, at most."""
+"""The largest factor by which a map that passes easily is made narrower at once."""
 LARGEST_MARGIN = 1.2
-"""How far below the target the pilot has to be at most: beyond, a few of its rows far out say little of fresh ones."""
+"""The largest margin below the target that the pilot must reach: a few outlying rows in it say little of fresh ones."""
 EASILY = 0.93
-"""An upper limit below this share of the target is worth a try with fewer features."""
+"""If the upper limit is below this share of the target, fewer features are tried."""
 CLOSE = 1.05
-"""Widths are not told apart more finely than by this factor."""
+"""Widths are distinguished only if they differ by at least this factor."""
 MOST_STEPS, MOST_CUTS = 12, 4
 
 
@@ -34,18 +34,20 @@ class Passed(NamedTuple):
 
 
 class Verification:
-    """Looks for the cheapest map whose error is below a target on rows that had no part in the choice.
+    """Looks for the cheapest map whose error is below a target on rows that played no part in the choice.
 
     Parameters
     ----------
     pilot : Pilot
-        Whose candidates were tried at small widths.
+        The pilot, whose candidates were tried with few features.
     fit : callable
-        Fits a map, with the seed that was asked for, to the rows that are not fresh.
+        Fits a map, with the requested seed, to the rows that are not fresh.
     fresh : matrix
         Rows that neither the pilot nor the fit has seen.
     target : float
+        The error to stay below.
     most_features : int
+        The largest number of features.
     """
 
     def __init__(
@@ -57,19 +59,19 @@ class Verification:
         self._K = pilot.kernel(fresh)
         self._target = target
         self._most_features = most_features
-        # Intervals are as much shorter as there are more fresh rows than rows that judge the pilot.
+        # Intervals shrink as the number of fresh rows exceeds the number of rows that judge the pilot.
         self._shorter = math.sqrt(len(pilot.judged_kernel) / len(self._K))
 
     def _margin(self, candidate: Candidate) -> float:
-        """How many times the error of a map its upper limit on fresh rows is expected to be, within reason."""
+        """Return the expected ratio of the upper limit on fresh rows to the error of a map, within reason."""
         return min(candidate.reach**self._shorter, LARGEST_MARGIN)
 
     def _widest(self, candidate: Candidate) -> int:
-        """How wide a map may be: by the budget, and by the rows where features belong to landmarks."""
+        """Return the largest width of a map: by the budget, and by the rows if features belong to landmarks."""
         return int(min(self._pilot.widest(candidate, self._most_features), self._pilot.most_features(candidate)))
 
     def cheapest(self) -> Passed | None:
-        """The map and its trial; None where the budget has none."""
+        """Return the map and its trial, or None if no map is within the budget."""
         while (found := self._promising()) is not None:
             passed = self._grown(*found)
             if passed is not None:
@@ -80,14 +82,14 @@ class Verification:
     # -- by the pilot --------------------------------------------------------------------------------------------------
 
     def _promising(self) -> tuple[Candidate, int] | None:
-        """The cheapest map that is expected to meet the target, with the width."""
+        """Return the cheapest map that is expected to meet the target, with its width."""
         pilot, target = self._pilot, self._target
         for _ in range(MOST_STEPS):
             options = []
             for one in pilot.known:
                 needed = math.ceil(min(one.width_for(target / self._margin(one)), 2.0 * WIDEST_CHOSEN))
                 most = self._widest(one)
-                # A map that seems to need more is still tried as wide as it may be: its error may fall faster there.
+                # A map that seems to need more is still tried at its largest width: its error may fall faster there.
                 near = one.error_at(most) <= LARGEST_STEP * target if 1 <= most < needed else needed <= most
                 if near:
                     options.append((pilot.cost(one, needed), one, min(needed, most)))
@@ -98,7 +100,7 @@ class Verification:
             if min(abs(math.log(step / known)) for known in best.widths) <= math.log(CLOSE):
                 if best.error_at(width) * self._margin(best) <= CLOSE * target:
                     return best, width
-                pilot.candidates.remove(best)  # as wide as it may be, and not enough
+                pilot.candidates.remove(best)  # its largest width is not enough
             else:
                 pilot.try_at(best, step)
         return None
@@ -106,18 +108,18 @@ class Verification:
     # -- on fresh rows -------------------------------------------------------------------------------------------------
 
     def _look(self, candidate: Candidate, width: int) -> Passed:
-        """A map of this width with what fresh rows say of it, whether it passes or not."""
+        """Return a map of this width with its error on fresh rows, whether it passes or not."""
         map = self._fit(candidate.at(width))
         error = self._pilot.estimate(gram_errors(map, self._fresh, self._K), LEVEL)
         return Passed(map, self._pilot.note(candidate, map.n_components_, error, verified=True))
 
     def _width_by(self, candidate: Candidate, width: int, high: float, least: float, most: float) -> int:
-        """The width at which the model expects this upper limit to reach the target, within two factors."""
+        """Return the width at which the model expects this upper limit to reach the target, within two factors."""
         factor = (high / self._target) ** (-1.0 / candidate.slope) if high > 0.0 else 0.0
         return math.ceil(width * min(max(factor, least), most))
 
     def _grown(self, candidate: Candidate, width: int) -> tuple[Passed, Candidate, int, int] | None:
-        """The first map that passes as the width grows, with its width and the last one that failed."""
+        """Return the first map that passes as the width grows, with its width and the last one that failed."""
         failed, most = 0, self._widest(candidate)
         while failed < width <= most:
             found = self._look(candidate, width)
@@ -128,7 +130,7 @@ class Verification:
         return None
 
     def _cut(self, passed: Passed, candidate: Candidate, width: int, failed: int) -> Passed:
-        """The narrowest map that still passes, where the first one did so easily."""
+        """Return the narrowest map that still passes, if the first one passed easily."""
         for _ in range(MOST_CUTS):
             if passed.trial.high > EASILY * self._target:
                 break

@@ -1,4 +1,4 @@
-"""The command line: ``mercer COMMAND``; one file per command, and nothing heavy is loaded before a command runs."""
+"""The command line, ``mercer COMMAND``: one file per command, and nothing large is imported before a command runs."""
 
 from __future__ import annotations
 

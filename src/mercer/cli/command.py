@@ -1,4 +1,4 @@
-"""What every command shares: common options, errors in one sentence, notes on the standard error."""
+"""What all commands share: common options, errors in one sentence, notes on standard error."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Command(click.Command):
         super().__init__(*args, **options)
         self.params += [
             click.Option(["--config"], type=click.Path(dir_okay=False), is_eager=True, expose_value=False,
-                         callback=configure, help="TOML file of options; the command line goes first."),
-            click.Option(["--threads"], type=click.IntRange(1), help="Threads; all cores if not given."),
+                         callback=configure, help="TOML file of options; the command line has priority."),
+            click.Option(["--threads"], type=click.IntRange(1), help="Number of threads; all cores by default."),
             click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-            click.Option(["--quiet", "-q"], is_flag=True, help="No progress and no notes."),
+            click.Option(["--quiet", "-q"], is_flag=True, help="Show no progress and no notes."),
             click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."),
         ]  # fmt: skip
 
@@ -51,31 +51,31 @@ class Command(click.Command):
 
 
 class Failure(click.ClickException):
-    """Something is wrong with the input."""
+    """An error in the input."""
 
     exit_code = WRONG_INPUT
 
 
 def sentence(error: Exception) -> str:
-    """An error in one line that says what to do."""
+    """Return an error as one line that says what to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    if type(error).__name__ == "ModelFileError":  # by name: its module is heavy
-        return f"this is no model file of mercer, or a damaged one: {text}"
+    if type(error).__name__ == "ModelFileError":  # by name, since importing its module takes long
+        return f"not a model file of mercer, or a damaged one: {text}"
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
     if isinstance(error, known) or type(error).__name__ == "OutputInUseError":
         return with_options(text)
-    return f"{type(error).__name__}: {text}; this should not happen, --debug shows where it did"
+    return f"{type(error).__name__}: {text}; this should not happen, run with --debug to see where it did"
 
 
 HINTS = {
-    errno.ENOENT: "; is the name right?",
-    errno.EACCES: "; give another place, or ask for the right to it",
-    errno.EROFS: "; give another place",
-    errno.ENOSPC: "; make room, or give another place",
-    errno.EDQUOT: "; make room, or give another place",
-    errno.EFBIG: "; give another place, where files may be larger",
+    errno.ENOENT: "; is the name correct?",
+    errno.EACCES: "; choose another location, or ask for permission",
+    errno.EROFS: "; choose another location",
+    errno.ENOSPC: "; free some space, or choose another location",
+    errno.EDQUOT: "; free some space, or choose another location",
+    errno.EFBIG: "; choose another location, where files may be larger",
 }
 OPTIONS = {
     "missing='mean'": "--missing mean",
@@ -85,7 +85,7 @@ OPTIONS = {
     "keep_statistics=True": "--deviations",
     "spreadsheet_safe is": "--spreadsheet-safe is",
     "the same call with resume=True": "the same command with --resume",
-    "the same call begins": "the same command begins",
+    "the same call starts": "the same command starts",
     "class_weight is for": "--class-weight is for",
     "class_weight='balanced'": "--class-weight balanced",
     "drop=True of mercer.data.open": "--drop",
@@ -95,11 +95,11 @@ OPTIONS = {
     "or encoding=": "or --encoding ",
     "give delimiter=": "give --delimiter ",
 }
-"""What messages of the library call arguments, as options."""
+"""Options of the command line for the arguments that messages of the library mention."""
 
 
 def with_options(text: str) -> str:
-    """A text of the library with options in place of arguments."""
+    """Return a text of the library with options in place of arguments."""
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
     return text
@@ -107,7 +107,7 @@ def with_options(text: str) -> str:
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """Warnings as lines on the standard error, each once."""
+    """Show warnings as lines on standard error, each once."""
     seen: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
@@ -125,7 +125,7 @@ def noted() -> Iterator[None]:
 
 @contextmanager
 def telling_what_is_left() -> Iterator[None]:
-    """Say how a run that ends early goes on, whatever ends it."""
+    """Say how to continue a run that ends early, whatever ends it."""
     try:
         yield
     except BaseException as end:
@@ -136,7 +136,7 @@ def telling_what_is_left() -> Iterator[None]:
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
-    """Limit the threads of BLAS, which ours follow."""
+    """Limit the threads of BLAS, which Mercer's own threads follow."""
     if threads is None:
         yield
         return
@@ -149,7 +149,7 @@ def at_most(threads: int | None) -> Iterator[None]:
 
 
 def configure(ctx: click.Context, option: click.Parameter, path: str | None) -> None:
-    """Take options from a TOML file: those at its top, and those under the name of the command."""
+    """Read options from a TOML file: those at the top level, and those under the name of the command."""
     if path is None:
         return
     import tomllib
@@ -171,14 +171,14 @@ def configure(ctx: click.Context, option: click.Parameter, path: str | None) -> 
     for name, value in {**top, **mine}.items():
         if name.replace("_", "-") not in known:
             near = difflib.get_close_matches(name, list(known), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+            hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(sorted(known))}"
             raise click.BadParameter(f"{path} has the unknown option {name!r}; {hint}")
         param = known[name.replace("_", "-")]
-        alone = param.multiple and isinstance(value, str)  # else its letters would be taken for the values
+        alone = param.multiple and isinstance(value, str)  # otherwise each letter would be a value
         found[str(param.name)] = [value] if alone else value
     ctx.default_map = found
 
 
 def named(param: click.Parameter) -> str:
-    """The name of an option in a file: the long one, without its dashes."""
+    """Return the name of an option in a file: the long one, without its dashes."""
     return max(param.opts, key=len).lstrip("-").replace("_", "-").lower()

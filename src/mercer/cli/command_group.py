@@ -1,4 +1,4 @@
-"""All commands, each loaded when it is asked for."""
+"""All commands, each imported when it is used."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
-        """As click does it, but that Ctrl-C ends with 130, as shells expect, and a reader that has enough with 0."""
+        """Run as click does, except that Ctrl-C exits with 130, as shells expect, and a reader that stops with 0."""
         run: Any = super().main
         stdout = sys.stdout
         if not standalone_mode:
             return run(*args, standalone_mode=False, **options)
         try:
             code = run(*args, standalone_mode=False, **options)
-            sys.stdout.flush()  # now: later, nobody could report a closed pipe
+            sys.stdout.flush()  # now, because a closed pipe could not be reported later
         except click.ClickException as error:
             told = StringIO()
             error.show(told)
-            click.echo(printable(told.getvalue(), breaks=True), err=True, nl=False)  # it may quote files
+            click.echo(printable(told.getvalue(), breaks=True), err=True, nl=False)  # the text may quote files
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED)
         except (BrokenPipeError, SystemExit) as end:
-            if isinstance(end, SystemExit) and sys.stdout is stdout:  # which click replaces where nobody reads it
+            if isinstance(end, SystemExit) and sys.stdout is stdout:  # click replaces it if nobody reads it
                 raise
             say_no_more()
             sys.exit(0)
@@ -60,7 +60,7 @@ class Commands(click.Group):
 
 
 def say_no_more() -> None:
-    """Let what is still to be flushed at the end go nowhere."""
+    """Discard what would still be flushed at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)
@@ -75,10 +75,10 @@ def mercer() -> None:
     mercer fit houses.csv --target price -o houses.mercer
     mercer predict houses.mercer new-houses.csv -o predicted.csv
 
-    Rows come from CSV, Parquet, Arrow, LIBSVM and NumPy files, folders and patterns of them, or as CSV from the
-    standard input (-). Results go to the standard output, everything else to the standard error. Every command takes
-    --json for machines, --config FILE.toml for its options, and --debug for the traceback of an error.
+    Rows come from CSV, Parquet, Arrow, LIBSVM and NumPy files, from folders and patterns of such files, or as CSV from
+    standard input (-). Results go to standard output, everything else to standard error. Every command has --json for
+    output that programs can read, --config FILE.toml for its options, and --debug for the traceback of an error.
 
-    Exit codes: 0 done (or whoever reads the output has enough of it), 1 something is wrong with the input, 2 something
-    is wrong with the command line, 130 Ctrl-C.
+    Exit codes: 0 success (also if the reader of the output stops early), 1 error in the input, 2 error in the command
+    line, 130 Ctrl-C.
     """

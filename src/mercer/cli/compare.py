@@ -1,4 +1,4 @@
-"""``mercer compare``: maps side by side, with the exact kernel machine."""
+"""``mercer compare``: maps compared with each other and with the exact kernel machine."""
 
 from __future__ import annotations
 
@@ -34,25 +34,33 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @click.option("--target", help="The column to predict.")
 @exclude_option
 @click.option("--kernel", type=KernelType(), default=TABLE_KERNEL, show_default=True)
-@click.option("--maps", callback=between_commas, help="Maps, between commas; all that serve the kernel if not given.")
-@click.option("--features", default=WIDTHS, show_default=True, callback=between_commas, help="Widths to try.")
+@click.option(
+    "--maps", callback=between_commas, help="Maps, separated by commas; by default all that support the kernel."
+)
+@click.option(
+    "--features", default=WIDTHS, show_default=True, callback=between_commas, help="Numbers of features to try."
+)
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
 @click.option("--scale", type=click.Choice(SCALES), default="auto")
-@click.option("--loss", type=click.Choice(LOSSES), help="As for 'mercer fit'.")
+@click.option("--loss", type=click.Choice(LOSSES), help="As in 'mercer fit'.")
 @click.option("--C", "C", type=float, default=1.0, show_default=True)
 @gap_options
-@click.option("--rows", type=click.IntRange(1), default=5000, show_default=True, help="Rows to learn from, about.")
-@click.option("--test-rows", type=click.IntRange(1), default=1000, show_default=True, help="Rows held out, about.")
-@click.option("--exact-rows", type=click.IntRange(1), default=2000, show_default=True, help="Rows of the exact kernel.")
+@click.option("--rows", type=click.IntRange(1), default=5000, show_default=True, help="Training rows, approximately.")
+@click.option(
+    "--test-rows", type=click.IntRange(1), default=1000, show_default=True, help="Held-out rows, approximately."
+)
+@click.option(
+    "--exact-rows", type=click.IntRange(1), default=2000, show_default=True, help="Training rows of the exact kernel."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @reading_options
-@click.option("--plot", type=click.Path(dir_okay=False), help="A picture to write: .png, .svg or .pdf.")
-@click.option("--html", type=click.Path(dir_okay=False), help="A page to write, with table and picture.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Picture to write: .png, .svg or .pdf.")
+@click.option("--html", type=click.Path(dir_okay=False), help="Page to write, with the table and the pictures.")
 def command(data, target, kernel, maps, features, task, scale, memory, seed, plot, html, **options):
-    """Compare every map that serves a kernel, at several widths, on rows drawn from DATA.
+    """Compare every map that supports a kernel, at several widths, on rows drawn from DATA.
 
-    For each: the relative error of the kernel on rows that were held out, seconds to fit and to predict those rows,
-    the size of the model, and the score. The exact kernel machine, on fewer rows, shows what there is to be had.
+    For each map: the relative error of the kernel on held-out rows, the seconds to fit and to predict those rows, the
+    size of the model, and the score. The exact kernel machine, trained on fewer rows, shows what can be achieved.
 
     \b
     Example:
@@ -81,7 +89,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
         show_json({**found._asdict(), "entries": [entry._asdict() for entry in found.entries]})
     else:
         rows = max((one.rows for one in found.entries[1:]), default=0)
-        title = f"{found.kernel}: {rows:,} rows to learn from, {found.test_rows:,} held out"
+        title = f"{found.kernel}: {rows:,} training rows, {found.test_rows:,} held out"
         show_table((*HEADERS, found.score, "95 % interval"), [row_of(one) for one in found.entries], title)
         for path in (plot, html):
             if path is not None:
@@ -90,12 +98,12 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
 
 def as_width(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise click.BadParameter(f"expected whole numbers between commas, found {text!r}", param_hint="--features")
+        raise click.BadParameter(f"expected integers separated by commas, found {text!r}", param_hint="--features")
     return int(text)
 
 
 def row_of(entry: Any) -> tuple[Any, ...]:
-    """An entry for people, in 80 columns: errors in two digits, times in milliseconds at the finest."""
+    """Return an entry to be read in 80 columns: errors with two digits, times to the millisecond."""
     from ..report.comparison import EXACT
 
     name = f"exact, {entry.rows:,} rows" if entry.map == EXACT else entry.map
@@ -107,7 +115,7 @@ def row_of(entry: Any) -> tuple[Any, ...]:
 
 
 def write_pictures(found: Any, plot: str | None, html: str | None) -> None:
-    """The picture and the page, where they are asked for."""
+    """Write the picture and the page, if requested."""
     from ..persist import atomic_write
     from ..report import comparison_figure, comparison_page
 

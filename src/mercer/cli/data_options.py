@@ -1,4 +1,4 @@
-"""DATA on the command line: its options, and the table that it becomes."""
+"""DATA on the command line: its options, and the table that is made from them."""
 
 from __future__ import annotations
 
@@ -18,90 +18,92 @@ from .._formats import FORMATS, format_of
 
 STANDARD_INPUT = "-"
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "quantile", "epsilon_insensitive", "poisson")
-"""The first three are for classifiers, and from the third on for regressors."""
+"""The first three are for classifiers, and the third and all later ones for regressors."""
 READING = ("format", "delimiter", "encoding", "drop")
-"""What of ``reading_options`` :func:`table_of` takes as it is."""
+"""The ``reading_options`` that :func:`table_of` passes on unchanged."""
 
 
 def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Files, folders, patterns, or - for the standard input."""
+    """Add the argument DATA: files, folders, patterns, or - for standard input."""
     return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
 
 
 def exclude_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Columns that are no features."""
+    """Add the option for columns that are not features."""
     return click.option(
         "--exclude", multiple=True, callback=all_between_commas, metavar="COLUMN",
-        help="A column that is no feature, such as an id; several between commas, or by giving it several times.",
+        help="Column that is not a feature, such as an id; several separated by commas, or repeat the option.",
     )(function)  # fmt: skip
 
 
 def class_weight_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What classes count."""
+    """Add the option for the weights of classes."""
     return click.option(
         "--class-weight", type=click.Choice(["balanced"]),
-        help="Of a classifier; balanced: rare classes count as much as frequent ones; all rows alike if not given.",
+        help="For classifiers. balanced: rare classes count as much as frequent ones. By default all rows are equal.",
     )(function)  # fmt: skip
 
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Which columns are learned from, and which is to be predicted."""
+    """Add the options for features, targets and held-out rows."""
     return _with(
         function,
-        click.option("--target", help="The column to predict: its name, or its number where columns have none."),
-        click.option("--weight", help="A column with what each row counts."),
+        click.option("--target", help="Column to predict: its name, or its number if columns have no names."),
+        click.option("--weight", help="Column with the weight of each row."),
         click.option(
-            "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
+            "--columns", callback=between_commas, help="Features, separated by commas; by default all other columns."
         ),
         exclude_option,
         click.option(
             "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
-            help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
+            help="auto: text, truth values and integers with at most 20 different values are classes.",
         ),
         click.option(
             "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
-            help="The share of rows that are kept apart and scored; 0 for none.",
+            help="Share of the rows to hold out for scoring; 0 for none.",
         ),
         gap_options,
         click.option(
             "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
-            help="Levels that come up in predictions only.",
+            help="Levels that occur only in predictions: an error, or treated as no level at all.",
         ),
     )  # fmt: skip
 
 
 def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What becomes of gaps and dates."""
+    """Add the options for missing values and dates."""
     return _with(
         function,
         click.option(
             "--missing", type=click.Choice(["auto", "error", "mean", "indicator"]), default="auto", show_default=True,
-            help="Gaps: an error, filled with the mean of their column, or that with a column that tells where they "
-            "were; auto is the last, and warns of gaps where there were none before.",
+            help="Missing values: an error; filled with the mean of the column (mean); or filled, with an extra column "
+            "that marks them (indicator). auto is indicator, and warns about gaps in columns that had none in the fit.",
         ),
         click.option(
             "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,
-            help="Dates as days since 1970-01-01; parts adds year, month, day, weekday and hour.",
+            help="Dates are days since 1970-01-01; parts adds year, month, day, weekday and hour.",
         ),
     )  # fmt: skip
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How DATA is read."""
+    """Add the options for reading DATA."""
     return _with(
         function,
         click.option(
-            "--format", type=click.Choice(list(FORMATS)), help="Format of DATA; by the ends of names if not given."
+            "--format", type=click.Choice(list(FORMATS)), help="Format of DATA; by default from the file extension."
         ),
-        click.option("--delimiter", help="What stands between the fields of CSV; by its first lines if not given."),
-        click.option("--encoding", help="Of CSV, such as latin-1; UTF-8 if not given."),
-        click.option("--drop", is_flag=True, help="Leave out rows with gaps or infinities."),
-        click.option("--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's else."),
+        click.option("--delimiter", help="Delimiter of CSV fields; by default found from the first lines."),
+        click.option("--encoding", help="Encoding of CSV, such as latin-1; UTF-8 by default."),
+        click.option("--drop", is_flag=True, help="Drop rows with missing or infinite values."),
+        click.option(
+            "--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's by default."
+        ),
     )
 
 
 def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with options, in their order."""
+    """Add options to a function, in their order."""
     for option in reversed(options):
         function = option(function)
     return function
@@ -109,10 +111,10 @@ def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callabl
 
 @contextmanager
 def table_of(data: tuple[str, ...], memory: str | None = None, format: str | None = None, **options: Any) -> Iterator:
-    """The rows of DATA; what comes through the standard input is kept in a file of its own while it is read."""
+    """Provide the rows of DATA; what comes from standard input is kept in a temporary file while it is read."""
     from .._memory import as_bytes
 
-    # Rows to learn from take a quarter of it, rows held out another, and features the rest.
+    # Training rows take a quarter of it, held-out rows another quarter, and features the rest.
     options["memory"] = max(1, as_bytes(memory) // 4)
     if STANDARD_INPUT not in data:
         table = opened(data[0] if len(data) == 1 else list(data), format, **options)
@@ -120,7 +122,7 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         note_dropped(table)
         return
     if len(data) > 1:
-        raise click.UsageError("the standard input (-) cannot be read beside files")
+        raise click.UsageError("standard input (-) cannot be combined with files")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "standard-input")
         with path.open("wb") as file:
@@ -131,7 +133,7 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
 
 
 def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
-    """The table of files; for a model with the columns that it has learned from, whatever others there are."""
+    """Return the table of files; for a model, with the columns that it has learned, no matter what others there are."""
     from .. import data as rows
     from ..maps.table_input import matched_columns
 
@@ -147,7 +149,7 @@ def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, 
 
 
 def format_found(source: Any, format: str | None) -> str | None:
-    """The format of files: that which is asked for, or that of the first."""
+    """Return the format of files: the one requested, or that of the first file."""
     from ..data.open import paths_of
 
     first = source[0] if isinstance(source, list | tuple) else source
@@ -155,40 +157,41 @@ def format_found(source: Any, format: str | None) -> str | None:
 
 
 def note_dropped(table: Any) -> None:
-    """Say how many rows were left out for a gap or an infinity, and how many were kept."""
+    """Say how many rows were dropped for missing or infinite values, and how many were kept."""
     if table.dropped:
         kept = f"{table.read - table.dropped:,} are kept"
         warnings.warn(
-            f"{table.dropped:,} of {table.read:,} rows have gaps or infinities and are left out; {kept}", stacklevel=2
+            f"{table.dropped:,} of {table.read:,} rows have missing or infinite values and are dropped; {kept}",
+            stacklevel=2,
         )
 
 
 def note_unknown(strange: Any) -> None:
-    """Say how many rows have levels that were not learned, if some have."""
+    """Say how many rows have levels that were not learned, if any have."""
     if strange is not None and strange.rows:
         warnings.warn(strange.sentence, stacklevel=2)
 
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
-    """Whether the rows of DATA come with their targets, as in LIBSVM files."""
+    """Whether the rows of DATA include their targets, as in LIBSVM files."""
     found = format or (None if STANDARD_INPUT in data else format_found(data, None))
     return found is not None and FORMATS[found].has_labels
 
 
 def check_target(table: Any, target: str | None) -> None:
-    """Raise where rows have no target; LIBSVM files bring theirs."""
+    """Raise an error if rows have no target; LIBSVM files include theirs."""
     if target is None and next(table.targets()).y is None:
         names = "" if table.names is None else f"; the columns are {', '.join(map(repr, table.names[:20]))}"
         raise click.UsageError(f"name the column to predict with --target{names}")
 
 
 def between_commas(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
-    """Names between commas as a list."""
+    """Return names separated by commas as a list."""
     return None if text is None else [name.strip() for name in str(text).split(",") if name.strip()]
 
 
 def all_between_commas(ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of an option that may be given several times, each with names between commas."""
+    """Return the names of an option that may be repeated, each time with names separated by commas."""
     return tuple(dict.fromkeys(name for text in texts for name in between_commas(ctx, option, text) or ()))
 
 
@@ -196,7 +199,7 @@ SCALES = ["auto", "standard", "common", "unit", "minmax", "none"]
 
 
 class KernelType(click.ParamType):
-    """A kernel as :func:`mercer.kernels.parse` reads it; with ``open`` also "auto", which is none."""
+    """A kernel as :func:`mercer.kernels.parse` reads it; with ``open`` also "auto", which leaves the choice open."""
 
     name = "kernel"
 
@@ -215,7 +218,7 @@ class KernelType(click.ParamType):
 
 
 class MapType(click.ParamType):
-    """ "auto" or the name of a map that needs no other; with ``exact`` also "exact", which is no map."""
+    """ "auto" or the name of a map that wraps no other; with ``exact`` also "exact", which means no map."""
 
     name = "map"
 

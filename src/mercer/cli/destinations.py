@@ -24,28 +24,32 @@ def check_destinations(
 
     Parameters
     ----------
-    outputs : what is written, by the names of the options; None where one was not given
-    data : DATA
-    model : the model that is read
-    format : what --format gives: files of any name are then read from a folder
+    outputs : dict of str to str or None
+        The files to write, by the names of the options; None if an option was not given.
+    data : sequence of str, default=()
+        DATA.
+    model : str or None, default=None
+        The model file that is read.
+    format : str or None, default=None
+        The value of --format. If it is given, files with any extension are read from a folder.
     """
     given = {what: path for what, path in outputs.items() if path is not None}
     written = [(what, 1 if path == STANDARD else path) for what, path in given.items()]
     try:
         check_apart(written, files_read(data, model, format))
     except SameFileError as error:
-        raise click.UsageError(f"{error}: nothing was done") from None
+        raise click.UsageError(f"{error}; nothing was done") from None
     for what, path in given.items():
         for name in data if path != STANDARD else ():
             if would_be_read(path, name, format):
                 raise click.UsageError(
-                    f"{what} {path!r} would be among the files of {name!r}, and read as rows by the next run: give "
-                    "another place"
+                    f"{what} {path!r} would be among the files of {name!r}, and the next run would read it as rows: "
+                    "choose another location"
                 )
 
 
 def files_of_run(output: str | None, checkpoint: str | None) -> dict[str, str | None]:
-    """The outputs of a run that can go on, with what is beside the model while it is fitted."""
+    """Return the outputs of a run that can be resumed, including the files next to the model while it is fitted."""
     if output is None:
         return {"--checkpoint": checkpoint}
     from ..persist.training import files_beside
@@ -54,7 +58,7 @@ def files_of_run(output: str | None, checkpoint: str | None) -> dict[str, str | 
 
 
 def files_read(data: Sequence[str], model: str | None, format: str | None) -> Iterator[tuple[str, Any]]:
-    """What a command reads."""
+    """Yield the files that a command reads."""
     from ..data.open import paths_of
 
     config = click.get_current_context().meta.get("config")
@@ -64,16 +68,16 @@ def files_read(data: Sequence[str], model: str | None, format: str | None) -> It
         yield "the model", model
     for name in data:
         if name == STANDARD:
-            yield "the standard input", 0
+            yield "standard input", 0
             continue
         try:
             yield from (("the input", path) for path in paths_of(Path(name), format))
-        except FileNotFoundError:  # which is told when it is opened
+        except FileNotFoundError:  # the error is raised when the file is opened
             continue
 
 
 def would_be_read(path: str, name: str, format: str | None) -> bool:
-    """Whether a file, which may not be there yet, is one of those that a folder or a pattern of DATA names."""
+    """Whether a file, which may not exist yet, is one of those that a folder or a pattern of DATA names."""
     real, source = Path(os.path.realpath(path)), Path(os.path.realpath(name))
     if os.path.isdir(name):
         seen = (format is not None or format_of(real) is not None) and not real.name.startswith((".", "_"))
@@ -83,7 +87,7 @@ def would_be_read(path: str, name: str, format: str | None) -> bool:
 
 
 def matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Whether a path is one that a pattern finds, folder by folder; ** is any number of folders."""
+    """Whether a path matches a pattern, folder by folder; ** is any number of folders."""
     if not pattern or not parts:
         return not pattern and not parts
     if pattern[0] == "**":

@@ -1,4 +1,4 @@
-"""``mercer diagnose``: what a kernel makes of rows, and what to do about it."""
+"""``mercer diagnose``: how a kernel sees rows, and what to do about it."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ from .escaping import printable
 from .output import for_machines, show_json
 
 
-@click.command("diagnose", cls=Command, short_help="Say what a kernel makes of rows, and what to do about it.")
+@click.command("diagnose", cls=Command, short_help="Show how a kernel sees rows, and what to do about it.")
 @data_argument
-@click.option("--target", help="The column to predict, by which bandwidths are compared; none is needed.")
-@click.option(
-    "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
-)
+@click.option("--target", help="Column to predict, used to compare bandwidths; optional.")
+@click.option("--columns", callback=between_commas, help="Features, separated by commas; by default all other columns.")
 @exclude_option
 @click.option("--kernel", type=KernelType(), default=TABLE_KERNEL, show_default=True)
 @click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
-    help="As in 'mercer fit'; none shows the columns as they are.",
+    help="As in 'mercer fit'; none keeps the columns as they are.",
 )  # fmt: skip
 @gap_options
 @reading_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def command(data, target, columns, kernel, scale, missing, dates, memory, seed, **options):
-    """Say what a kernel makes of the rows of DATA: effective dimension, bandwidth, scales, duplicates and tails.
+    """Show how a kernel sees the rows of DATA: effective dimension, bandwidth, scales, duplicates and tails.
 
-    Rows are prepared as 'mercer fit' prepares them, and at most 20,000 of them are looked at. What needs attention is
+    Rows are prepared as 'mercer fit' prepares them, and at most 20,000 of them are examined. What needs attention is
     marked with an exclamation mark, with what to do about it below.
 
     \b

@@ -1,4 +1,4 @@
-"""Text from files on a terminal: what would steer it is shown in its place."""
+"""Text from files on a terminal: characters that would control the terminal are shown as escapes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ import re
 from typing import Any
 
 UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
-"""Characters that move the cursor, change colours, turn the direction of writing or show nothing."""
+"""Characters that move the cursor, change colours, reverse the direction of text or are invisible."""
 STEERING = re.compile(f"[{UNSEEN}]")
 STEERING_AND_BREAKS = re.compile(f"[{UNSEEN}\n\t]")
 
 
 def printable(text: str, breaks: bool = False) -> str:
-    r"""Text with ``\x1b`` and the like in place of characters that steer a terminal.
+    r"""Return text with escapes such as ``\x1b`` in place of characters that control a terminal.
 
     Parameters
     ----------
-    text : what is to be shown
-    breaks : whether the ends of lines and tabs stay as they are
+    text : str
+        The text to show.
+    breaks : bool, default=False
+        Whether to keep line ends and tabs.
+
+    Returns
+    -------
+    str
+        The text without control characters.
 
     Examples
     --------
@@ -34,11 +41,12 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class TerminalWriter(io.RawIOBase):
-    """A binary file that shows text on a terminal, of which only line ends and tabs may steer it.
+    """A binary file that shows text on a terminal, where only line ends and tabs take effect.
 
     Parameters
     ----------
-    stream : the terminal, as a file of text
+    stream : text file
+        The terminal.
     """
 
     def __init__(self, stream: Any):

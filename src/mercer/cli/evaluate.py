@@ -1,4 +1,4 @@
-"""``mercer evaluate``: how good a model is on rows whose target is known."""
+"""``mercer evaluate``: the scores of a model on rows whose target is known."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
 @model_argument
 @data_argument
-@click.option("--target", help="The column with what is true; that of the fit if not given.")
-@click.option("--weight", help="A column with what each row counts; that of the fit if not given, none with ''.")
+@click.option("--target", help="Column with the true values; by default that of the fit.")
+@click.option("--weight", help="Column with the weight of each row; by default that of the fit; '' for none.")
 @click.option("--resamples", type=click.IntRange(0), default=200, show_default=True, help="Draws for the intervals.")
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @reading_options
 def command(model, data, target, weight, resamples, level, seed, memory, **reading):
-    """Score a model on the rows of DATA, which has the target: rows that it has not learned from.
+    """Score a model on the rows of DATA, which must contain the target. Use rows on which it was not trained.
 
-    Accuracy, balanced accuracy, the area under the ROC curve and, with --loss logistic, the log loss of a classifier;
-    R2, RMSE and MAE of a regressor; each with an interval from rows drawn with replacement. Scores on rows that the
-    model has learned from are better than those on new rows will be: 'mercer fit' scores the rows it holds out.
+    A classifier has accuracy, balanced accuracy, the area under the ROC curve and, with --loss logistic, the log loss;
+    a regressor has R2, RMSE and MAE. Each score has an interval from rows drawn with replacement. Scores on training
+    rows are better than scores on new rows: 'mercer fit' scores the rows that it holds out.
 
     \b
     Examples:
@@ -46,8 +46,8 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
         seen = has_seen(fitted, table)
         if seen:
             warnings.warn(
-                "the model may have learned from these rows, since the first rows of its fit are among them; scores on "
-                "new rows will be worse: go by those that 'mercer fit' prints for the rows it holds out",
+                "the model may have been trained on these rows, since they contain the first rows of its fit; scores "
+                "on new rows will be worse: rely on those that 'mercer fit' prints for the rows it holds out",
                 stacklevel=2,
             )
         say(f"scoring {table.n_rows:,} rows")
@@ -75,7 +75,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
 
 
 def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:
-    """The columns of targets and weights: as given, or else as the model was fitted with them."""
+    """Return the columns of targets and weights: those given, or else those of the fit."""
     if target is None and not labelled:
         target = getattr(model, "target_name_", None)
     if weight is None and not labelled:
@@ -92,9 +92,9 @@ def remembered(roles: dict[str, Any], target: str | None, weight: str | None) ->
         yield
     except MissingColumnError as error:
         if target is None and error.column == roles["target"]:
-            hint = "name the column with what is true by --target"
+            hint = "give the column with the true values by --target"
             raise ValueError(f"{error}; {error.column!r} is what the model predicts: {hint}") from error
         if weight is None and error.column == roles["weight"]:
-            hint = "name another by --weight, or none with --weight ''"
-            raise ValueError(f"{error}; {error.column!r} has the weights of the model's fit: {hint}") from error
+            hint = "give another by --weight, or none with --weight ''"
+            raise ValueError(f"{error}; {error.column!r} contained the weights in the fit: {hint}") from error
         raise

@@ -38,67 +38,70 @@ from .output import (
     steps,
 )
 
-STREAMED = "features do not fit and are made again in every pass: raise --memory"
+STREAMED = "features do not fit and are computed again in every pass; raise --memory to avoid this"
 
 
-@click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
+@click.command("fit", cls=Command, short_help="Train a model, score it, and write it to a file.")
 @data_argument
 @target_options
 @click.option(
     "--kernel", type=KernelType(open=True), default="auto", show_default=True,
-    help="auto tries kernels and bandwidths on some of the rows.",
+    help="auto: try kernels and bandwidths on some of the rows.",
 )  # fmt: skip
 @click.option(
     "--map", type=MapType(exact=True), default="auto", show_default=True,
-    help="A map of 'mercer maps', or exact: the kernel machine itself, for as many rows as their kernel matrix fits.",
+    help="A map from 'mercer maps'; or exact, the kernel machine itself, if the kernel matrix fits in memory.",
 )  # fmt: skip
-@click.option("--features", type=click.IntRange(1), help="The width of the map; by the rows if not given.")
+@click.option("--features", type=click.IntRange(1), help="Number of features; by default chosen from the rows.")
 @click.option(
     "--column-scales", type=click.Choice(["auto", "learned", "none"]), default="auto", show_default=True,
-    help="One scale per column: learned, or where that lowers the error on rows held out, or none.",
+    help="One scale per column: learned; none; or auto, learned if that lowers the error on held-out rows.",
 )  # fmt: skip
 @click.option(
     "--target-error", type=click.FloatRange(0, min_open=True),
-    help="Choose map and width so that the relative error of the kernel matrix stays below this, verified.",
+    help="Choose map and number of features so that the relative error of the kernel matrix is below this; it is "
+    "verified on fresh rows.",
 )  # fmt: skip
 @click.option(
     "--time-budget", type=click.FloatRange(0, min_open=True),
-    help="Choose map and width that fit in so many seconds on one thread, by a count of operations.",
+    help="Choose map and number of features so that the fit takes at most this many seconds on one thread, by a count "
+    "of operations.",
 )  # fmt: skip
 @click.option(
     "--scale", type=click.Choice(SCALES), default="auto", show_default=True,
-    help="auto: what suits the rows, and none for a kernel that is given with its bandwidth.",
+    help="auto: chosen from the rows; none if the kernel is given with its bandwidth.",
 )  # fmt: skip
 @click.option(
-    "--loss", type=click.Choice(LOSSES), help="squared_hinge of a classifier and squared of a regressor if not given.",
+    "--loss", type=click.Choice(LOSSES), help="By default squared_hinge for classifiers and squared for regressors.",
 )  # fmt: skip
 @click.option(
     "--C", "C", default="auto", show_default=True,
-    help="What a row counts, of a classifier: a number, or several with commas, auto, loo or holdout, which choose.",
+    help="Penalty of a classifier: a number; or several separated by commas, auto, loo or holdout, to choose one.",
 )  # fmt: skip
 @class_weight_option
 @click.option(
     "--alpha", default="auto", show_default=True,
-    help="Of a regressor: a number, several with commas, auto, loo (leave-one-out), holdout or gcv, a pass less, which "
-    "heavy tails mislead and is for --loss squared.",
+    help="Penalty of a regressor: a number; or several separated by commas, auto, loo (leave-one-out), holdout, gcv or "
+    "evidence, to choose one. gcv and evidence take one pass less, require --loss squared, and can be misled by heavy "
+    "tails.",
 )  # fmt: skip
-@click.option("--delta", type=float, help="Of --loss huber, in the unit of the target; estimated if not given.")
-@click.option("--quantile", type=float, default=0.5, show_default=True, help="Of --loss quantile.")
-@click.option("--epsilon", type=float, default=0.1, show_default=True, help="Of --loss epsilon_insensitive.")
-@click.option("--deviations", is_flag=True, help="Keep what standard deviations of predictions need.")
+@click.option("--delta", type=float, help="For --loss huber, in units of the target; estimated by default.")
+@click.option("--quantile", type=float, default=0.5, show_default=True, help="For --loss quantile.")
+@click.option("--epsilon", type=float, default=0.1, show_default=True, help="For --loss epsilon_insensitive.")
+@click.option("--deviations", is_flag=True, help="Keep what is needed for standard deviations of predictions.")
 @reading_options
-@click.option("--device", help="A GPU that torch can use: cuda, or cuda:1 and so on; the processor if not given.")
+@click.option("--device", help="GPU that torch can use: cuda, cuda:1 and so on; the CPU by default.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--checkpoint", type=click.Path(dir_okay=False), help="The checkpoint; beside the model if not given.")
+@click.option("--checkpoint", type=click.Path(dir_okay=False), help="Checkpoint file; next to the model by default.")
 @click.option("--every", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds between checkpoints.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint of a run that was stopped.")
-@click.option("--report", type=click.Path(dir_okay=False), help="A page about the model to write, .html.")
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint of a run that was stopped.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Page about the model to write, .html.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model file.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Model file to write.")
 def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, **options):
-    """Learn a model from the rows of DATA, score it on rows that are held out, and write it to a file.
+    """Train a model on the rows of DATA, score it on held-out rows, and write it to a file.
 
-    The model is the one that was scored: the rows that were held out are not learned from.
+    The model in the file is the one that was scored: it is not trained again on the held-out rows.
 
     \b
     Examples:
@@ -143,7 +146,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         if told is not None and told.last is not None:
             say(fit_line(model, told.last))
         if test is not None:
-            say(f"scoring {test.n_rows:,} rows held out")
+            say(f"scoring {test.n_rows:,} held-out rows")
         with steps() as tell:
             assessed = assess(model, rows, test, trained=report is not None, random_state=seed, progress=tell)
         note_unknown(assessed.unknown)
@@ -155,12 +158,12 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
 
 def choose_map(options: dict[str, Any], seed: int) -> None:
-    """Let a target for the error, or a budget of time, choose the map in place of --map and --features."""
+    """Let a target error or a time budget choose the map in place of --map and --features."""
     target, seconds = options.pop("target_error"), options.pop("time_budget")
     if target is None and seconds is None:
         return
     if options["map"] != "auto":
-        raise click.UsageError("--target-error and --time-budget choose the map: leave --map out")
+        raise click.UsageError("--target-error and --time-budget choose the map: do not give --map as well")
     from ..choose import AutoMap
     from ..kernels import parse
 
@@ -171,14 +174,14 @@ def choose_map(options: dict[str, Any], seed: int) -> None:
 
 
 def chosen_by(model: Any) -> Any:
-    """The AutoMap of a model, None where it has another map."""
+    """Return the AutoMap of a model, or None if it has another map."""
     from ..choose import AutoMap
 
     return model.map_ if isinstance(model.map_, AutoMap) else None
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as the library calls them."""
+    """Return options as arguments of the library."""
     scale, alpha = options.pop("scale"), options.pop("alpha")
     return {
         "n_components": options.pop("features"),
@@ -191,27 +194,27 @@ def arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def features_share(memory: str | None) -> int | None:
-    """What is left for features when rows have their part; without a limit the model file names none either."""
+    """Return what is left for features after rows have their share; None without a limit, so that files record none."""
     from .._memory import as_bytes
 
     return None if memory is None else max(1, as_bytes(memory) // 2)
 
 
 def as_penalty(text: str, name: str) -> Any:
-    """A number, several that commas part, or the rule that chooses one."""
-    if text in ("auto", "gcv", "loo", "holdout"):
+    """Return a number, several numbers that commas separate, or the rule that chooses one."""
+    if text in ("auto", "gcv", "loo", "holdout", "evidence"):
         return text
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        said = f"expected a number, several with commas, auto, loo, holdout or gcv, found {text!r}"
+        said = f"expected a number, several separated by commas, auto, loo, holdout, gcv or evidence, found {text!r}"
         raise click.BadParameter(said, param_hint=name) from None
     return found if len(found) > 1 else found[0]
 
 
 def check_parts(train: Any, test: Any, holdout: float) -> None:
     if train.n_rows == 0 or (test is not None and test.n_rows == 0):
-        raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
+        raise ValueError(f"--holdout {holdout:g} leaves no rows to train on or none to score: give another share, or 0")
 
 
 def write_page(
@@ -224,7 +227,7 @@ def write_page(
     times: tuple[float, float],
     sections: tuple[str, ...] = (),
 ) -> None:
-    """The page about the model."""
+    """Write the page about the model."""
     import platform
     from pathlib import Path
     from time import perf_counter
@@ -251,19 +254,19 @@ def write_page(
 
 
 def width_in_words(map: str, width: int, most: str = "") -> str:
-    """How wide a map is; an exact machine has rows in place of features."""
+    """Describe the width of a map; an exact machine has rows in place of features."""
     return f"{most}{width:,} rows with a coefficient" if map == "exact" else f"{width:,} features"
 
 
 def show_plan(found: Any, chosen: Any) -> None:
-    """What would be done."""
-    held = f"{size(found.held)} at least, beside the map and a few blocks of rows"
+    """Show what would be done."""
+    held = f"at least {size(found.held)}, plus the map and a few blocks of rows"
     what = {
         "task": f"{chosen.name}: {chosen.why}",
         "learner": found.learner,
-        "rows to learn from": found.rows,
+        "training rows": found.rows,
         "columns": found.columns,
-        "of them levels": ", ".join(found.levels) or "none",
+        "columns of levels": ", ".join(found.levels) or "none",
         "kernel": repr(found.kernel),
         "map": f"{found.map}, {width_in_words(found.map, found.width, 'up to ')}",
         "memory": f"{held}; {STREAMED}" if found.streamed else held,
@@ -276,7 +279,7 @@ def show_plan(found: Any, chosen: Any) -> None:
 
 
 def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> None:
-    """What was done."""
+    """Show what was done."""
     from pathlib import Path
 
     written, auto = Path(output).stat().st_size, chosen_by(model)
@@ -301,6 +304,6 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> Non
         )
     show_assessed(assessed, model)
     if auto is not None and auto.error_ is not None:
-        how = f"on {auto.pilot_.fresh_rows:,} rows kept for it" if auto.target_error is not None else "in a pilot"
+        how = f"on {auto.pilot_.fresh_rows:,} fresh rows" if auto.target_error is not None else "in a pilot"
         click.echo(f"{type(auto.map_).__name__} was chosen; relative error of the kernel matrix {how}: {auto.error_}")
     click.echo(f"{output}: {found.learner}, {width_in_words(found.map, model.map_.n_components_)}, {size(written)}")

@@ -1,4 +1,4 @@
-"""``mercer inspect``: what is in a model file."""
+"""``mercer inspect``: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .model_argument import model_argument
 from .output import for_machines, show_json, show_table, size
 
 MOST_COLUMNS = 20
-"""Columns that a screen shows."""
+"""The largest number of columns to list on a screen."""
 
 
-@click.command("inspect", cls=Command, short_help="Say what is in a model file.")
+@click.command("inspect", cls=Command, short_help="Show what is in a model file.")
 @model_argument
 def command(model):
-    """Say what is in a model file, and which columns it needs to predict.
+    """Show what is in a model file, and which columns it needs for predictions.
 
     The file is read in full and checked.
 
@@ -60,19 +60,19 @@ def command(model):
 
 
 def column(named: Any) -> str | None:
-    """The name of a column, or of several, or its number."""
+    """Return the name of a column, the names of several, or its number."""
     if named is None or isinstance(named, str):
         return named
     return f"column number {named}" if isinstance(named, int) else ", ".join(named)
 
 
 def held_by(column: Any) -> str:
-    """What a column holds, for people."""
+    """Describe what a column contains."""
     if column.time is not None:
         return f"{column.time}s, as days" + (" since 1970-01-01" if column.time == "date" else "")
     return "numbers" if column.levels is None else f"levels: {listed(column.levels)}"
 
 
 def listed(values: list[Any]) -> str:
-    """The first values, for people."""
+    """Return the first values as text."""
     return ", ".join(map(str, values[:10])) + (f", ... ({len(values)} in all)" if len(values) > 10 else "")

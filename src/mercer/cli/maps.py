@@ -1,4 +1,4 @@
-"""``mercer maps``: every map, the kernels it serves, and what a row costs."""
+"""``mercer maps``: every map, the kernels it supports, and the cost per row."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from .data_options import KernelType
 from .output import for_machines, show_json, show_table
 
 
-@click.command("maps", cls=Command, short_help="List the maps and the kernels they serve.")
-@click.option("--kernel", type=KernelType(), help="Only maps that serve this kernel, the one to begin with first.")
+@click.command("maps", cls=Command, short_help="List the maps and the kernels they support.")
+@click.option("--kernel", type=KernelType(), help="List only maps that support this kernel, the recommended one first.")
 def command(kernel):
-    """List the maps, with the kernels that they serve and what a row costs.
+    """List the maps, with the kernels that they support and the cost per row.
 
-    d columns, nnz of them not zero, D features, degree p.
+    In the costs, d is the number of columns, nnz the number of nonzero entries, D the number of features and p the
+    degree.
 
     \b
     Examples:

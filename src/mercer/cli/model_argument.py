@@ -9,27 +9,27 @@ import click
 
 
 def model_argument(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A model file that ``mercer fit`` or ``mercer.save`` has written."""
+    """Add the argument MODEL: a model file that ``mercer fit`` or ``mercer.save`` has written."""
     return click.argument("model", type=click.Path())(function)
 
 
 def loaded(path: str) -> Any:
-    """The model of a file."""
+    """Return the model in a file."""
     from .. import load
 
     return load(path)
 
 
 def unknown_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What becomes of levels that a model has not learned."""
+    """Add the option for levels that a model has not learned."""
     return click.option(
         "--unknown", type=click.Choice(["error", "ignore"]),
-        help="Levels that the model has not learned; as it was fitted if not given.",
+        help="Levels that the model has not learned; by default as in its fit.",
     )(function)  # fmt: skip
 
 
 def treating(fitted: Any, unknown: str | None) -> Any:
-    """A model for which unknown levels are errors or none, as --unknown says."""
+    """Return a model for which unknown levels are errors or no level at all, as --unknown says."""
     from ..report.unknown_levels import treating_unknown
 
     return fitted if unknown is None or not hasattr(fitted, "preparation_") else treating_unknown(fitted, unknown)

@@ -1,4 +1,4 @@
-"""Results for people and for machines on the standard output, progress on the standard error."""
+"""Results on standard output, as text or JSON, and progress on standard error."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .._figures import size as size
 from .escaping import STEERING, printable
 
 PLAIN_WIDTH = 120
-"""Characters a line where the output is no terminal, which has a width of its own."""
+"""The width of lines if the output is not a terminal, which has a width of its own."""
 
 
 def quiet() -> bool:
-    """Whether only results are to be printed."""
+    """Whether to print results only."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get("quiet"))
 
@@ -32,14 +32,14 @@ def for_machines() -> bool:
 
 
 def show_json(held: Any) -> None:
-    """One JSON object; what is not finite is null."""
+    """Print one JSON object, with null for numbers that are not finite."""
     text = json.dumps(plain(held), indent=2, ensure_ascii=False, allow_nan=False)
-    # JSON has names for these, and says the same with them; what is below a space has one already.
+    # Replace these by JSON escapes with the same meaning; characters below a space are escaped already.
     click.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value that JSON can represent."""
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -52,7 +52,7 @@ def plain(value: Any) -> Any:
 
 
 def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
-    """A table; columns of numbers are to the right."""
+    """Print a table, with columns of numbers aligned to the right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -73,7 +73,7 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str
 
 
 def padding_of(table: Any, console: Any) -> tuple[int, int]:
-    """The room beside cells: in a narrow terminal columns move together, where that keeps cells whole."""
+    """Return the space around cells: smaller in a narrow terminal if that avoids breaking cells."""
     endless = console.options.update(max_width=10_000)
     roomy, table.padding = table.__rich_measure__(console, endless).maximum, (0, 0)
     tight = table.__rich_measure__(console, endless).maximum
@@ -81,7 +81,7 @@ def padding_of(table: Any, console: Any) -> tuple[int, int]:
 
 
 def cell(value: Any) -> str:
-    """A value in a table."""
+    """Return a value as the text of a cell."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float):
@@ -90,7 +90,7 @@ def cell(value: Any) -> str:
 
 
 def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baselines: Sequence[Any] = ()) -> None:
-    """Scores with their intervals, beside the scores of other models on the same rows."""
+    """Print scores with their intervals, next to the scores of other models on the same rows."""
     there = [one for one in baselines if one.scores]
     others = [{score.name: score.value for score in one.scores} for one in there]
     rows = [(one.name, one.value, interval(one), *(other[one.name] for other in others)) for one in scores]
@@ -98,14 +98,14 @@ def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baseline
 
 
 def show_concerns(concerns: Sequence[Any]) -> None:
-    """What is wrong with a model, on the standard error."""
+    """Print what is wrong with a model, on standard error."""
     if not quiet():
         for one in concerns:
             click.secho(f"WARNING: {one}", err=True, fg="red", bold=True)
 
 
 def show_imbalance(found: Any, weighed: bool = False) -> None:
-    """A line on classes of very different sizes, where there are such."""
+    """Print a line about classes of very different sizes, if there are any."""
     from .command import with_options
 
     if found is not None:
@@ -117,17 +117,17 @@ def interval(score: Any) -> str:
 
 
 def as_dicts(scores: Sequence[Any]) -> dict[str, dict[str, float]]:
-    """Scores as JSON has them."""
+    """Return scores for JSON."""
     return {score.name: {"value": score.value, "low": score.low, "high": score.high} for score in scores}
 
 
 def shares_of(found: Any) -> dict[str, Any] | None:
-    """An imbalance as JSON has it."""
+    """Return an imbalance for JSON."""
     return None if found is None else found._asdict()
 
 
 def as_assessed(assessed: Any) -> dict[str, Any]:
-    """An assessment as JSON has it, but for the numbers of rows."""
+    """Return an assessment for JSON, without the numbers of rows."""
     others = {one.name: as_dicts(one.scores) for one in assessed.baselines if one.scores}
     return {
         "imbalance": shares_of(assessed.imbalance),
@@ -138,50 +138,50 @@ def as_assessed(assessed: Any) -> dict[str, Any]:
 
 
 def show_assessed(assessed: Any, model: Any) -> None:
-    """An assessment for people, but for its concerns, which come last."""
+    """Print an assessment, without its concerns, which come last."""
     if assessed.scores:
-        show_scores(assessed.scores, f"{assessed.held_out:,} rows held out", baselines=assessed.baselines)
+        show_scores(assessed.scores, f"{assessed.held_out:,} held-out rows", baselines=assessed.baselines)
     show_imbalance(assessed.imbalance, getattr(model, "class_weight", None) is not None)
 
 
 def say(text: str) -> None:
-    """A line for people, on the standard error where that is a terminal."""
+    """Print a line on standard error if that is a terminal."""
     if sys.stderr.isatty() and not quiet():
         click.echo(printable(text), err=True)
 
 
 def check_writable(path: str | None) -> None:
-    """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
+    """Raise an error if a requested file cannot be written, before hours of work are lost."""
     if path is None:
         return
     from .._atomic import is_stream
 
-    if is_stream(path):  # which is written to as it is
+    if is_stream(path):  # a stream is written to directly
         if not os.access(path, os.W_OK):
-            raise ValueError(f"{path} cannot be written: no right to it; give another place")
+            raise ValueError(f"{path} cannot be written: no permission; choose another location")
         return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place")
+        raise ValueError(f"{path} cannot be written: no permission to write in {str(folder)!r}; choose another folder")
 
 
 def check_pictures(path: str | None, endings: tuple[str, ...] = ()) -> None:
-    """Raise where a picture is asked for that cannot be drawn, before the work is done."""
+    """Raise an error if a requested picture cannot be drawn, before the work is done."""
     from importlib.util import find_spec
 
     if path is None:
         return
     if find_spec("matplotlib") is None:
-        raise ValueError(f"{path} needs matplotlib, which is not here: pip install 'mercer[plot]'")
+        raise ValueError(f"{path} needs matplotlib, which is not installed: pip install 'mercer[plot]'")
     if endings and not path.lower().endswith(endings):
         raise ValueError(f"the name of a picture must end in {' or '.join(endings)}, found {path}")
 
 
 @contextmanager
 def progress() -> Iterator[Any]:
-    """A callback of learners that draws a bar on the standard error; None where that is no terminal."""
+    """Provide a callback for learners that draws a bar on standard error, or None if that is not a terminal."""
     if quiet() or not sys.stderr.isatty():
         yield None
         return
@@ -193,7 +193,7 @@ def progress() -> Iterator[Any]:
 
 @contextmanager
 def search_progress() -> Iterator[Any]:
-    """A function of lines that a search tells, shown as one bar with its time; nothing where there is no terminal."""
+    """Provide a function that shows the lines of a search as one bar with its time, if there is a terminal."""
     from ..choose.search_bar import SearchBar
 
     with SearchBar(shows=not quiet()) as bar:
@@ -202,7 +202,7 @@ def search_progress() -> Iterator[Any]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """A function that shows what is done now, in one line on the standard error; nothing where that is no terminal."""
+    """Provide a function that shows the current step in one line on standard error, if that is a terminal."""
     if quiet() or not sys.stderr.isatty():
         yield lambda what: None
         return

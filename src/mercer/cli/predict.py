@@ -1,4 +1,4 @@
-"""``mercer predict``: what a model says of rows."""
+"""``mercer predict``: the predictions of a model for rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXTRAS = ("probabilities", "decisions", "deviations")
 
 
 def standard_output() -> Any:
-    """The standard output as a binary file; what labels hold does not steer a terminal."""
+    """Return standard output as a binary file, on which labels cannot control a terminal."""
     return TerminalWriter(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer
 
 
@@ -28,28 +28,28 @@ def standard_output() -> Any:
 @data_argument
 @click.option(
     "--with", "extras", type=click.Choice(EXTRAS), multiple=True,
-    help="Columns beside the prediction; may be given several times.",
+    help="Columns to add to the prediction; repeat the option for several.",
 )  # fmt: skip
 @click.option(
     "--keep", multiple=True, callback=all_between_commas, metavar="COLUMN",
-    help="A column of DATA, such as an id, to stand before the prediction; several between commas, or several times.",
+    help="Column of DATA, such as an id, to put before the prediction; several with commas, or repeat the option.",
 )  # fmt: skip
 @unknown_option
 @reading_options
 @click.option(
     "-o", "--output", default="-", show_default=True,
-    help=f"The file to write, {usual_endings(with_names=True)}; - is CSV on the standard output.",
+    help=f"File to write, {usual_endings(with_names=True)}; - is CSV on standard output.",
 )  # fmt: skip
 @click.option(
     "--spreadsheet-safe", is_flag=True,
-    help="In CSV, put ' before text that a spreadsheet would take for a formula.",
+    help="In CSV, put ' before text that a spreadsheet would interpret as a formula.",
 )  # fmt: skip
 def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe, **reading):
     """Predict the target of every row of DATA, in its order.
 
-    The column "prediction" has labels or numbers. With --with,
-    a classifier adds probabilities and a regressor with --deviations standard deviations. Columns of DATA are found by
-    name; the ones that --keep names need not be features, and are written as they are stored (fields of CSV as text).
+    The column "prediction" contains labels or numbers. With --with, a classifier adds probabilities or decision values,
+    and a regressor fitted with --deviations adds standard deviations. Columns of DATA are found by name. Columns named
+    by --keep need not be features, and are written as they are stored (fields of CSV as text).
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe
 
     to_stdout = output == "-" or descriptor_of(output) == 1
     if to_stdout and for_machines():
-        raise click.UsageError("--json tells what was written to a file: give one with -o")
+        raise click.UsageError("--json describes the file that was written: give one with -o")
     check_destinations({"-o": "-" if to_stdout else output}, data, model, reading["format"])
     if not to_stdout:
         check_writable(output)

@@ -17,11 +17,11 @@ from .output import check_writable, for_machines, show_json
 @data_argument
 @unknown_option
 @reading_options
-@click.option("-o", "--output", required=True, help=f"The file to write: {usual_endings()}.")
+@click.option("-o", "--output", required=True, help=f"File to write: {usual_endings()}.")
 def command(model, data, unknown, memory, output, **reading):
-    """Write the features of every row of DATA: what a map makes of it, or what a learner sees.
+    """Write the features of every row of DATA: the output of a map, or the input of a learner's linear model.
 
-    An .npy file holds one matrix; in other files the columns are f0, f1, ...
+    An .npy file contains one matrix; in other files the columns are f0, f1, ...
 
     \b
     Example:

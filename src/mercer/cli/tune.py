@@ -1,4 +1,4 @@
-"""``mercer tune``: from rows with a target to the best model that a search finds in the time it has."""
+"""``mercer tune``: the best model that a search finds in the time it has."""
 
 from __future__ import annotations
 
@@ -43,48 +43,49 @@ from .output import (
 MINUTES = SEARCH_SECONDS / 60.0
 
 
-@click.command("tune", cls=Command, short_help="Search the best model for rows, score it, write it.")
+@click.command("tune", cls=Command, short_help="Search for the best model, score it, and write it to a file.")
 @data_argument
 @target_options
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help=f"Time for all; {MINUTES:g} without --rounds.")
-@click.option("--rounds", type=click.IntRange(1), help="Rounds of the search; alone, it takes the time it takes.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help=f"Total time; {MINUTES:g} without --rounds.")
+@click.option("--rounds", type=click.IntRange(1), help="Rounds of the search; alone, it means no time limit.")
 @click.option(
     "--kernel", "kernels", type=KernelType(), multiple=True,
-    help="A kernel to try; may be given several times. A bandwidth 'median' is searched.",
+    help="Kernel to try; repeat the option for several. A bandwidth 'median' is searched.",
 )  # fmt: skip
-@click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
+@click.option("--map", type=MapType(), default="auto", show_default=True, help="A map from 'mercer maps'.")
 @click.option(
     "--features",
     type=click.IntRange(1),
     default=WIDEST_SEARCHED,
     show_default=True,
-    help="The width of the last map, at most.",
+    help="Largest number of features of the final map.",
 )
 @click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
-    help="auto: left to the pilot; with --kernel, standard and minmax, and none for kernels without negative values.",
+    help="auto: chosen by the pilot; with --kernel, standard and minmax, and none for kernels without negative values.",
 )  # fmt: skip
 @click.option(
     "--loss", type=click.Choice(["auto", "squared_hinge", "logistic", "squared"]), default="auto", show_default=True,
-    help="Of a classifier; auto: all are tried; with --kernel squared, and squared_hinge at last if that is better.",
+    help="For classifiers. auto: all are tried; with --kernel, squared, and finally squared_hinge if that is better.",
 )  # fmt: skip
 @class_weight_option
 @click.option(
     "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True,
-    help="Of the rows, and of all that is made of them.",
+    help="Precision of the rows and of everything computed from them.",
 )  # fmt: skip
 @reading_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--report", type=click.Path(dir_okay=False), help="A page about the model to write, .html.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Page about the model to write, .html.")
 @click.option("--dry-run", is_flag=True, help="Say what would be tried, and write nothing.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model file.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Model file to write.")
 def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, precision, **options):
-    """Search the best model for DATA in the time there is, and write it to a file.
+    """Search for the best model for DATA in the available time, and write it to a file.
 
-    The search starts from what 'fit' chooses and changes kernel, bandwidth, scales of columns, penalty, loss and width,
-    whatever helps on rows that are kept for that; with --kernel, many bandwidths are tried on few rows and the best of
-    them on more. The model is fitted to all rows but those that are held out, which score it. Equal --rounds and --seed
-    make the same choice; time may cut the rounds short, and what is left out is told.
+    The search starts from what 'fit' chooses and changes kernel, bandwidth, scales of columns, penalty, loss and number
+    of features, keeping what helps on rows set aside for this purpose. With --kernel, many bandwidths are tried on few
+    rows and the best of them on more. The model is fitted to all rows except the held-out ones, which score it. Equal
+    --rounds and --seed make the same choices; a time limit may cut the rounds short, and the command then says what was
+    left out.
 
     \b
     Examples:
@@ -142,7 +143,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
 
 def ending_of(test_rows: int, columns: int, page: bool) -> Any:
-    """How long scores and the page will take, as a function of a fit."""
+    """Return the time that scores and the page will take, as a function of a fit."""
     from ..report.time_estimates import page_seconds, scoring_seconds
 
     def seconds(fit: Any) -> float:
@@ -154,29 +155,29 @@ def ending_of(test_rows: int, columns: int, page: bool) -> Any:
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as the library calls them."""
+    """Return options as arguments of the library."""
     scale, kernels = options.pop("scale"), options.pop("kernels")
     given = {name: value for name, value in options.items() if value is not None}
     return {**given, "scale": None if scale == "none" else scale, "kernels": kernels or None}
 
 
 def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> None:
-    """What would be tried, if there is time for it."""
+    """Show what would be tried if there is enough time."""
     rounds = search.plan()
     if for_machines():
         facts = {"task": chosen.name, "why": chosen.why, "rows": rows.n_rows, "columns": rows.width, "minutes": minutes}
         kernels = [repr(kernel) for kernel in search.kernels]
         last = {"kernels": kernels, "rounds": [one._asdict() for one in rounds], "features": search.features}
         return show_json({**facts, **last})
-    first = ", ".join(map(repr, search.kernels)) or "the default learner, then changes of it"
+    first = ", ".join(map(repr, search.kernels)) or "the default learner, then changes to it"
     click.echo(printable(f"{chosen.name}: {chosen.why}; {first}"))
     show_table(("round", "rows", "features at most", "trials"), rounds)
-    time = "as long as it takes" if minutes is None else f"{minutes:g} minutes at most"
+    time = "without a time limit" if minutes is None else f"at most {minutes:g} minutes"
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
 def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) -> None:
-    """What was tried, and what came of it."""
+    """Show what was tried, and the result."""
     from pathlib import Path
 
     model, last, written = found.model, found.fits[-1], Path(output).stat().st_size
@@ -211,7 +212,7 @@ def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) ->
 
 
 def show_trials(found: Any) -> None:
-    """A table for every round."""
+    """Print a table for every round."""
     from itertools import groupby
 
     for (number, measure), trials in groupby(found.in_order(), key=lambda one: (one.round, one.measure)):
@@ -225,7 +226,7 @@ def show_trials(found: Any) -> None:
         elif number is not None:
             title = f"round {number}: {rows[0].loss}, {shape}"
         else:
-            title = f"fits of the model: {shape}" if measure == "fit" else f"losses, scored on rows kept apart: {shape}"
+            title = f"fits of the model: {shape}" if measure == "fit" else f"losses, scored on rows set aside: {shape}"
         strength = "alpha" if number is not None and not held_out else "alpha or C"
         headers = ["kernel", "scale", "loss", strength, "features", measure, "s"]
         cells = [
@@ -233,7 +234,7 @@ def show_trials(found: Any) -> None:
             for one in rows
         ]
         absent = (5,) if measure == "fit" else (2,) if number is not None and not held_out else ()
-        for place in absent:  # what is the same, or not there
+        for place in absent:  # columns that are the same in all rows, or empty
             for line in (headers, *cells):
                 del line[place]
         show_table(headers, cells, title)

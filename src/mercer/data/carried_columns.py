@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .columns import missing
 from .file_table import SourceTable
@@ -19,24 +18,19 @@ def as_written(table: SourceTable, names: Sequence[str]) -> Iterator[Any]:
 
     Text, integers and dates keep their types; fields of CSV files are text.
     """
-    for source in table._sources:
+    for source in table.sources:
         if not isinstance(source.schema, dict):
             raise SourceError(f"the columns of {source.name} have no names, found {', '.join(map(repr, names))}")
         for name in names:
             if name not in source.schema:
                 raise missing(source, name)
-    if table._order is not None:
+    if table.is_shuffled:
         raise ValueError("the columns of a shuffled table are not available as they are stored")
     return _parts(table, tuple(names))
 
 
 def _parts(table: SourceTable, names: tuple[str, ...]) -> Iterator[Any]:
-    kept: dict[int, list[NDArray[np.int64]]] = {}
-    if not table._all_kept:
-        for kept_rows in table._kept_rows(0):
-            kept.setdefault(kept_rows.source, []).append(kept_rows.rows)
-    for number, source in enumerate(table._sources):
-        rows = None if table._all_kept else np.concatenate(kept.get(number, [np.zeros(0, dtype=np.int64)]))
+    for source, rows in table.kept_by_source():
         first = 0
         for frame in source.as_written(names):
             last = first + frame.shape[0]

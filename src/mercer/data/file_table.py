@@ -101,7 +101,7 @@ class SourceTable(Table):
     ):
         self._columns, self._given, self._drop, self._memory = columns, given, drop, memory
         self._named = named or Roles()
-        self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
+        self._first_rows = np.cumsum([0, *(source.n_rows for source in self.sources)], dtype=np.int64)
         self._group: Group | None = None
         self._shares: tuple[Share, ...] = ()
         self._order: int | None = None
@@ -147,13 +147,29 @@ class SourceTable(Table):
         return int(self._first_rows[-1])
 
     @property
-    def _sources(self) -> list[Source]:
+    def sources(self) -> list[Source]:
+        """The files or objects from which the rows are read."""
         return self._columns.sources
+
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether rows come in another order than they are stored in."""
+        return self._order is not None
+
+    def kept_by_source(self) -> Iterator[tuple[Source, NDArray[np.int64] | None]]:
+        """Every file or object, with the numbers of those of its rows that the table has; None for all of them."""
+        if self._all_kept:
+            yield from ((source, None) for source in self.sources)
+            return
+        kept: list[list[NDArray[np.int64]]] = [[np.zeros(0, dtype=np.int64)] for _ in self.sources]
+        for part in self._kept_rows(0):
+            kept[part.source].append(part.rows)
+        yield from ((source, np.concatenate(rows)) for source, rows in zip(self.sources, kept, strict=True))
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files from which the rows are read."""
-        return tuple(source.path for source in self._sources if isinstance(source, FileSource))
+        return tuple(source.path for source in self.sources if isinstance(source, FileSource))
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -259,12 +275,12 @@ class SourceTable(Table):
         str
             The fingerprint.
         """
-        parts = [source.fingerprint() for source in self._sources]
+        parts = [source.fingerprint() for source in self.sources]
         chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
 
     def head(self) -> Block:
-        for source in self._sources:
+        for source in self.sources:
             source.check()
         if self._head is not None:
             return self._head
@@ -278,7 +294,7 @@ class SourceTable(Table):
         number, rest = divmod(row, BLOCK_ROWS)
         for part in self._kept_rows(number):
             if rest < len(part.rows):
-                source = self._sources[part.source]
+                source = self.sources[part.source]
                 return f"{source.place(int(part.rows[rest]))} of {source.name}"
             rest -= len(part.rows)
         return None
@@ -305,7 +321,7 @@ class SourceTable(Table):
         if self.names is None or names is None:
             columns = self._columns if self.width == width else self._columns.without(apart, width)
             if columns is None:
-                raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
+                raise SourceError(f"{self.sources[0].name} has {self.width} features, but {width} are expected")
             return self if columns is self._columns else self._with(columns)
         if tuple(names) == self.names:
             return self
@@ -438,7 +454,7 @@ class SourceTable(Table):
     # -- passes --------------------------------------------------------------------------------------------------------
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        for source in self._sources:
+        for source in self.sources:
             source.check()
         if self._kept is not None:
             yield from self._kept[start:]
@@ -484,9 +500,9 @@ class SourceTable(Table):
     def _kept_rows_from(self, begin: Start, number: int) -> Iterator[KeptRows]:
         """Yield the rows that are kept from block ``number`` on, recording where the next blocks start."""
         count, dropped = number * BLOCK_ROWS, 0
-        for source in range(begin.source, len(self._sources)):
+        for source in range(begin.source, len(self.sources)):
             row = begin.row if source == begin.source else 0
-            for raw in self._sources[source].read(row, self._columns.needed):
+            for raw in self.sources[source].read(row, self._columns.needed):
                 block = self._block(raw, source, row)
                 rows = np.arange(row, row + block.X.shape[0])
                 row += len(rows)
@@ -519,7 +535,7 @@ class SourceTable(Table):
         fine = sound_rows(block) if self._drop else None
         fault = first_fault(block, self.names) if fine is None else negative_weight(block.weight)
         if fault is not None:
-            found = self._sources[source]
+            found = self.sources[source]
             raise SourceError(f"{found.name}, {found.place(row + fault.row)}: {fault.what}")
         return fine
 

@@ -1,6 +1,6 @@
-"""Arithmetic on a device, by torch: kernels in CUDA C++ for maps, products, factors and kernel blocks for learners.
+"""Arithmetic on a GPU by torch: CUDA C++ kernels for maps, and products, factors and kernel blocks for learners.
 
-Torch is imported no sooner than somebody asks for a device or gives rows that are on one.
+Torch is imported only when a device is requested or rows are on one.
 """
 
 from .precision import PRECISIONS, precision

@@ -1,4 +1,4 @@
-"""A device that torch computes on: what it is called, what it holds, and what happens when it is full."""
+"""A device on which torch computes: its name, its memory, and what happens when that is full."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .._caller import warn_caller
 Tensor = Any
 
 ON_THE_PROCESSOR = "torch:cpu"
-"""The name by which everything that is written for devices runs on the processor."""
+"""The name with which everything that is written for devices runs on the CPU."""
 LEAST_ROWS = 64
-"""Rows of a tile that is not halved any more."""
+"""The number of rows of the smallest tile, which is not halved any further."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Device:
     Parameters
     ----------
     name : str
-        "cuda", "cuda:1" and so on, or "torch:cpu": the same code on the processor, by which it can be tested.
+        "cuda", "cuda:1" and so on; or "torch:cpu", with which the same code runs on the CPU and can be tested.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Device:
 
     @classmethod
     def named(cls, name: str | None) -> Device | None:
-        """The device of this name, None for None; an error where torch or the device itself is missing."""
+        """Return the device with this name, or None for None; raise an error if torch or the device is missing."""
         if name is None:
             return None
         check_name(name)
@@ -58,24 +58,24 @@ class Device:
             number = int(name.partition(":")[2] or 0)
             if number >= count:
                 found = f"{count} of them" if count else "none"
-                raise ValueError(f"device={name!r} needs a GPU that torch can use, and it found {found}")
+                raise ValueError(f"device={name!r} needs a GPU that torch can use, but torch found {found}")
         return cls(name)
 
     @classmethod
     def of(cls, X: Any) -> Device | None:
-        """The GPU that an array of torch or CuPy is on; None for everything in the memory of the processor."""
+        """Return the GPU that holds an array of torch or CuPy, or None for everything in CPU memory."""
         if is_torch_array(X) and X.device.type == "cuda":
             return cls.named(f"cuda:{X.device.index or 0}")
         return cls.named(f"cuda:{X.device.id}") if is_cupy_array(X) else None
 
     @classmethod
     def holding(cls, tensor: Tensor) -> Device:
-        """The device that a tensor is on, the processor included."""
+        """Return the device that holds a tensor, including the CPU."""
         return cls.at(tensor.device)
 
     @classmethod
     def at(cls, place: Any) -> Device:
-        """The device that torch knows as ``place``, the processor included."""
+        """Return the device that torch knows as ``place``, including the CPU."""
         return cls(ON_THE_PROCESSOR if place.type == "cpu" else f"cuda:{place.index or 0}")
 
     @cached_property
@@ -96,70 +96,70 @@ class Device:
         return self.torch.device(self.name if self.is_cuda else "cpu")
 
     def type_of(self, dtype: DTypeLike) -> Any:
-        """The type of torch that NumPy's type is."""
+        """Return torch's type for a type of NumPy."""
         return getattr(self.torch, np.dtype(dtype).name)
 
     def sent(self, array: NDArray[Any] | Tensor, dtype: DTypeLike | None = None) -> Tensor:
-        """An array of NumPy as a tensor on the device, of this type or its own; never the same memory.
+        """Return a NumPy array as a tensor on the device, of this type or its own, always in separate memory.
 
-        A tensor that is there is only changed in its type.
+        A tensor stays where it is, and is copied only to change its type.
         """
         if is_torch_array(array):
             return array if dtype is None else array.to(self.type_of(dtype))
         array = np.ascontiguousarray(array)
         wanted = self.type_of(array.dtype if dtype is None else dtype)
         if self.is_cuda:
-            # A view of read-only memory that is only read: torch would warn of it.
+            # Torch would warn about a view of read-only memory, but here it is only read.
             source = self.torch.from_numpy(array if array.flags.writeable else array.copy())
             return source.to(self.place).to(wanted)
         return self.torch.tensor(array, dtype=wanted)
 
     def received(self, tensor: Tensor) -> NDArray[Any]:
-        """A tensor as an array of NumPy."""
+        """Return a tensor as a NumPy array."""
         return tensor.detach().cpu().numpy()
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
-        """A tensor that is to be written to."""
+        """Return an uninitialised tensor."""
         return self.torch.empty(shape, dtype=self.type_of(dtype), device=self.place)
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
-        """A tensor of zeros."""
+        """Return a tensor of zeros."""
         return self.torch.zeros(shape, dtype=self.type_of(dtype), device=self.place)
 
     def eigh(self, matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The eigenvalues of a symmetric matrix, which rise, and its eigenvectors."""
+        """Return the eigenvalues of a symmetric matrix in increasing order, and its eigenvectors."""
         values, vectors = self.torch.linalg.eigh(self.sent(matrix))
         return self.received(values), self.received(vectors)
 
     def memory(self) -> int | None:
-        """Bytes that the device has; None for the processor, whose memory others look after."""
+        """Return the bytes of the device's memory; None for the CPU, whose memory is checked elsewhere."""
         return int(self.torch.cuda.mem_get_info(self.place)[1]) if self.is_cuda else None
 
     def free_memory(self) -> float:
-        """Bytes that a tensor can still take."""
+        """Return the bytes that are still free for tensors."""
         if not self.is_cuda:
             return float("inf")
         held = self.torch.cuda.memory_reserved(self.place) - self.torch.cuda.memory_allocated(self.place)
         return float(self.torch.cuda.mem_get_info(self.place)[0] + held)
 
     def synchronise(self) -> None:
-        """Wait until all that was asked for is done."""
+        """Wait until all submitted work is done."""
         if self.is_cuda:
             self.torch.cuda.synchronize(self.place)
 
     @property
     def shortage(self) -> type[BaseException]:
-        """The error that tells that the device is full."""
+        """The error that torch raises when the device's memory is full."""
         return self.torch.OutOfMemoryError
 
     def forget(self) -> None:
-        """Give back what torch keeps for later."""
+        """Release the memory that torch keeps for later."""
         if self.is_cuda:
             self.torch.cuda.empty_cache()
 
 
 def check_name(name: Any) -> None:
-    """Refuse what is no name of a device, whether or not there is one."""
+    """Refuse what is not the name of a device, whether or not the device exists."""
     if name is None or name in (ON_THE_PROCESSOR, "cuda"):
         return
     if isinstance(name, str) and name.startswith("cuda:") and name[5:].isdecimal():
@@ -168,13 +168,14 @@ def check_name(name: Any) -> None:
 
 
 class DeviceTiles:
-    """Rows cut into tiles that are halved, which is said once, when the device has no room for them.
+    """Rows cut into tiles that are halved, with a single warning, if the device has no memory for them.
 
     Parameters
     ----------
     device : Device
+        The device.
     rows : int
-        Rows of a tile to begin with.
+        The initial number of rows of a tile.
     """
 
     def __init__(self, device: Device, rows: int):
@@ -183,9 +184,9 @@ class DeviceTiles:
         self._is_told = False
 
     def run(self, work: Callable[[slice], None], n_rows: int) -> None:
-        """Call ``work`` on consecutive tiles; what has failed for want of room is called again with half the rows.
+        """Call ``work`` on consecutive tiles; if a call runs out of memory, repeat it with half the rows.
 
-        So ``work`` is to add what it has found to anything else at its end.
+        Therefore ``work`` must add its results to anything else only at its end.
         """
         start = 0
         while start < n_rows:
@@ -198,7 +199,7 @@ class DeviceTiles:
             else:
                 start = stop
                 continue
-            self._halve(stop - start)  # outside of the handler, whose error holds the frames and their tensors
+            self._halve(stop - start)  # outside the handler, since its error keeps the frames and their tensors alive
 
     def _halve(self, rows: int) -> None:
         self.device.forget()
@@ -206,6 +207,6 @@ class DeviceTiles:
         if not self._is_told:
             self._is_told = True
             warn_caller(
-                f"{self.device.name} has no room for {rows} rows at once: it goes on with {self.rows}, which takes "
+                f"{self.device.name} has no room for {rows} rows at once; continuing with {self.rows}, which takes "
                 "longer"
             )

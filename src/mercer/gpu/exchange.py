@@ -1,4 +1,4 @@
-"""Arrays of other libraries that learners are given and give back."""
+"""Arrays of other libraries that learners accept and return."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def like(X: Any, found: Any) -> Any:
-    """What was found for rows X, in the kind of array that X is and where it is; labels that are text stay as they are.
+    """Return results for rows X in X's kind of array and on its device; text labels stay as they are.
 
-    Lists and tuples of arrays are gone through.
+    Lists and tuples of arrays are converted element by element.
     """
     if isinstance(found, list | tuple):
         return type(found)(like(X, one) for one in found)
@@ -34,7 +34,7 @@ def like(X: Any, found: Any) -> Any:
 
 
 def in_kind_of_rows(method: Method) -> Method:
-    """Let a method give back the kind of array that it is given rows in."""
+    """Make a method return the kind of array in which it receives its rows."""
 
     @wraps(method)
     def given_back(self: Any, X: Any, *arguments: Any, **named: Any) -> Any:

@@ -16,7 +16,7 @@ CANCELLED = 1e-6
 
 
 class Landmarks(NamedTuple):
-    """Landmarks less an origin about which their norms are small, and their squared norms."""
+    """Landmarks minus an origin that keeps their norms small, and their squared norms."""
 
     rows: Tensor
     norms: Tensor
@@ -24,7 +24,7 @@ class Landmarks(NamedTuple):
 
     @classmethod
     def on(cls, device: Device, landmarks: NDArray[np.float64], dtype: np.dtype) -> Landmarks:
-        """Those of rows in float64; differences are taken before they are rounded."""
+        """Return those of float64 rows; differences are taken before they are rounded."""
         origin = landmarks.mean(axis=0)
         shifted = landmarks - origin
         norms = np.einsum("ij,ij->i", shifted, shifted)
@@ -32,7 +32,7 @@ class Landmarks(NamedTuple):
 
 
 def squared_distances(device: Device, X: Tensor, landmarks: Landmarks) -> Tensor:
-    """Squared distances of rows and landmarks in the precision of both; in float64, those of near rows are exact."""
+    """Return squared distances between rows and landmarks; in float64, those of close rows are exact."""
     X = X - landmarks.origin
     norms = (X * X).sum(dim=1)
     with full_precision(device):
@@ -46,12 +46,12 @@ def squared_distances(device: Device, X: Tensor, landmarks: Landmarks) -> Tensor
 
 
 def radial_block(device: Device, X: Tensor, landmarks: Landmarks, shape: str, scale: float) -> Tensor:
-    """A radial kernel of rows and landmarks, by the name that the compiled core has for it, and its scale."""
+    """Return a radial kernel of rows and landmarks, by its name in the compiled core and its scale."""
     return SHAPES[shape](squared_distances(device, X, landmarks), scale)
 
 
 def dot_product_block(device: Device, X: Tensor, landmarks: Tensor) -> Tensor:
-    """Inner products of rows and landmarks."""
+    """Return inner products of rows and landmarks."""
     with full_precision(device):
         return X @ landmarks.T
 

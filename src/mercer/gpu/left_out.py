@@ -14,7 +14,7 @@ from .split_products import Halves, split_product
 Matrix = NDArray[np.float64]
 
 HIGH = 0.25
-"""A leverage above which float32 has too few digits of what it lacks to 1: such rows are turned again in float64."""
+"""Above this leverage, float32 has too few digits of 1 minus the leverage: such rows are rotated again in float64."""
 
 
 class LeftOutErrors:
@@ -50,7 +50,7 @@ class LeftOutErrors:
         self._halves: Halves | None = None
 
     def residuals_and_leverages(self, Z: Tensor, deviations: Matrix, weight: Matrix) -> tuple[Tensor, Tensor]:
-        """Those of rows, for every alpha: residuals of ``deviations``, the targets less their means."""
+        """Return residuals and leverages of rows for every alpha; ``deviations`` are the targets minus their means."""
         sent, w = self.device.sent(deviations), self.device.sent(weight)
         if Z.dtype == self.device.torch.float64:
             return self._by(self._turned_exactly(Z), sent, w)
@@ -61,7 +61,7 @@ class LeftOutErrors:
         return residuals, leverages
 
     def _turned(self, Z: Tensor) -> Tensor:
-        """Features in the coordinates of the eigenvectors, as accurate as float32."""
+        """Return features in the coordinates of the eigenvectors, as accurate as float32."""
         if self._halves is None:
             self._halves = Halves.of(self.device, self._vectors.float())
         centred = Z - self._mean.float()
@@ -78,7 +78,7 @@ class LeftOutErrors:
         return deviations[:, None] - fitted, weight[:, None] * (leverages.double() + self.of_intercept)
 
     def sums(self, Z: Tensor, Y: Matrix, target_mean: Matrix, weight: Matrix | None, counted: bool) -> tuple[Any, ...]:
-        """The weighted sums of squared errors, one row per alpha, and for codes of classes those of rows told right."""
+        """Return weighted sums of squared errors, one row per alpha, and for class codes of correct predictions."""
         torch, w = self.device.torch, np.ones(len(Y)) if weight is None else weight
         residuals, leverages = self.residuals_and_leverages(Z, Y - target_mean, w)
         errors = residuals / (1.0 - leverages).clamp_min_(0.0)[:, :, None]

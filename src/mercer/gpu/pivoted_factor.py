@@ -1,4 +1,4 @@
-"""The factor of a kernel matrix by pivots, on a device: a row of as many numbers as there are rows for every pivot."""
+"""The pivoted factor of a kernel matrix on a device, with one row of length n_rows for every pivot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 TILE_ROWS = 2**18
-"""Rows whose kernel values at pivots are made at once."""
+"""The number of rows whose kernel values at pivots are computed at once."""
 
 
 class DeviceFactor:
@@ -43,14 +43,14 @@ class DeviceFactor:
         self._tiles = DeviceTiles(device, TILE_ROWS)
 
     def at(self, numbers: Indices) -> Matrix:
-        """Its columns of these numbers."""
+        """Return its columns with these numbers."""
         return self.device.received(self._at(numbers))
 
     def _at(self, numbers: Indices) -> Tensor:
         return self._rows[: self._found][:, self.device.sent(numbers)]
 
     def further(self, chosen: Indices, lower: Matrix) -> Tensor:
-        """The rows that these pivots add."""
+        """Return the rows that these pivots add."""
         values = self._values_at(self._host[chosen].astype(np.float64))
         rest = self.device.empty((len(chosen), len(self._sent)), np.float64)
         known, known_here = self._rows[: self._found], self._at(chosen)
@@ -59,16 +59,16 @@ class DeviceFactor:
             rest[:, tile] = values(self._sent[tile]).T - known_here.T @ known[:, tile]
 
         self._tiles.run(work, len(self._sent))
-        # A product with the inverse of the small factor: solving for millions of columns takes a hundred times as long.
+        # Multiply by the inverse of the small factor, since solving for millions of columns takes 100 times as long.
         inverse = solve_triangular(lower, np.eye(len(lower)), lower=True)
         return self.device.sent(inverse, np.float64) @ rest
 
     def row_squares(self, rows: Tensor) -> Vector:
-        """The squared norms of rows."""
+        """Return the squared norms of rows."""
         return self.device.received((rows * rows).sum(dim=1))
 
     def keep(self, rows: Tensor) -> Vector:
-        """Take these rows, and return the sums of squares of their columns."""
+        """Add these rows, and return the sums of squares of their columns."""
         self._rows[self._found : self._found + len(rows)] = rows
         self._found += len(rows)
         return self.device.received((rows * rows).sum(dim=0))

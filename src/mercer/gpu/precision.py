@@ -20,15 +20,20 @@ _torch_setting = RLock()
 def precision(name: str) -> Iterator[None]:
     """Set the precision of the matrix products that map float32 rows on a GPU, inside a ``with`` block.
 
-    Maps that have no matrix, such as :class:`~mercer.StructuredFourier`, always work in float32. So do the solvers of
+    Maps without a matrix, such as :class:`~mercer.StructuredFourier`, always use float32. So do the solvers of
     learners, whose conjugate gradients would not converge with less.
 
     Parameters
     ----------
     name : {"float32", "tf32x3", "tf32"}
-        "float32", the default outside of such a block, rounds as on a CPU. "tf32x3" takes the tensor cores three times,
-        once for the leading and twice for the trailing digits: about twice as fast, with errors of about 1e-6 of the
-        largest phase. "tf32" takes them once: about four times as fast, with errors of about 3e-4.
+        "float32", the default outside such a block, rounds as a CPU does. "tf32x3" uses the tensor cores three times,
+        once for the leading and twice for the trailing digits: it is about twice as fast, with errors of about 1e-6 of
+        the largest phase. "tf32" uses them once: it is about four times as fast, with errors of about 3e-4.
+
+    Yields
+    ------
+    None
+        Nothing; the precision holds inside the block.
 
     Examples
     --------
@@ -46,7 +51,7 @@ def precision(name: str) -> Iterator[None]:
 
 
 def current() -> str:
-    """The precision that is set."""
+    """Return the current precision."""
     return _current.get()
 
 
@@ -61,7 +66,7 @@ def torch_products(tf32: bool) -> Iterator[None]:
     products = torch.backends.cuda.matmul
     name: str = "allow_tf32"
     wanted: bool | str = tf32
-    if hasattr(products, "fp32_precision"):  # since torch 2.9, which takes one of the two names alone
+    if hasattr(products, "fp32_precision"):  # since torch 2.9, which accepts only one of the two names
         name, wanted = "fp32_precision", "tf32" if tf32 else "ieee"
     with _torch_setting:
         before = getattr(products, name)
@@ -74,6 +79,6 @@ def torch_products(tf32: bool) -> Iterator[None]:
 
 @contextmanager
 def full_precision(device: Device) -> Iterator[None]:
-    """Let no product of float32 be rounded to TF32: conjugate gradients would not converge with such products."""
+    """Prevent float32 products from being rounded to TF32, with which conjugate gradients would not converge."""
     with torch_products(tf32=False):
         yield

@@ -1,4 +1,4 @@
-"""Products of float32 matrices on a GPU, in the precision that is set, and products with signs."""
+"""Products of float32 matrices on a GPU in the current precision, and products with signs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from .precision import current, torch_products
 
 PARTS = 3
-"""How many bfloat16 numbers add up to a float32 one."""
+"""The number of bfloat16 numbers that add up to a float32 number."""
 
 
 def in_parts(X: Any) -> Any:
-    """Float32 numbers as sums of bfloat16 ones, side by side: the leading digits of all columns, and so on."""
+    """Return float32 numbers as sums of bfloat16 numbers, side by side: first the leading digits of all columns."""
     import torch
 
     parts, rest = [], X
@@ -37,10 +37,10 @@ def sign_matrix(signs: Any, device: Any) -> Any:
 
 
 def split_product(X: Any, matrix: Any) -> Any:
-    """The product of rows in parts with a matrix of signs, in float32.
+    """Return the product of rows in parts with a matrix of signs, in float32.
 
-    Signs are exact in bfloat16, so three products on tensor cores, which add up in float32, have the accuracy of one in
-    float32, and take less time.
+    Signs are exact in bfloat16, so three products on tensor cores, added up in float32, are as accurate as one in
+    float32 and take less time.
     """
     import torch
 
@@ -61,12 +61,12 @@ def sign_product(X: Any, signs: Any) -> Any:
 
 
 def product(X: Any, matrix: Any, out: Any) -> None:
-    """Write ``X @ matrix`` of float32 tensors to ``out``, in the precision that is set."""
+    """Write ``X @ matrix`` of float32 tensors to ``out``, in the current precision."""
     import torch
 
     name = current()
     if name == "tf32x3":
-        # One product of matrices that are three times as deep: leading by leading digits, and each by the trailing.
+        # One product with three times the inner dimension: leading by leading digits, and each by trailing ones.
         (high, low), (matrix_high, matrix_low) = _digits(X), _digits(matrix)
         X, matrix = torch.cat([high, high, low], dim=1), torch.cat([matrix_high, matrix_low, matrix_high], dim=0)
     with torch_products(name != "float32"):
@@ -74,7 +74,7 @@ def product(X: Any, matrix: Any, out: Any) -> None:
 
 
 def _digits(X: Any) -> tuple[Any, Any]:
-    """The digits of float32 numbers that TF32 has, and the rest."""
+    """Return the digits of float32 numbers that TF32 keeps, and the rest."""
     import torch
 
     high = (X.view(torch.int32) & ~0x1FFF).view(torch.float32)

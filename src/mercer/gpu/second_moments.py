@@ -21,21 +21,25 @@ def trace_of_tensor(device: Device, Z: Tensor, weight: Matrix | None) -> float:
 
 
 def moments_of_tensor(device: Device, Z: Tensor, Y: Matrix, weight: Matrix | None, exact: bool) -> tuple[Any, ...]:
-    """Sums over rows of z z', z y', y y', z, y, 1, and the number of rows; products of targets are on the processor.
+    """Return sums over rows of z z', z y', y y', z, y and 1, and the number of rows; products of targets use the CPU.
 
     Parameters
     ----------
     device : Device
+        The device.
     Z : tensor of shape (n_rows, n_features)
+        The features.
     Y : ndarray of shape (n_rows, n_targets)
+        The targets.
     weight : ndarray of shape (n_rows,) or None
+        The weights.
     exact : bool
-        Whether products of float32 features are in float64.
+        Whether products of float32 features are computed in float64.
     """
     torch = device.torch
     w = np.ones(len(Y)) if weight is None else weight
     total, targets = float(w.sum()), w @ Y
-    # A large mean of the targets would leave a float32 product no digits: products are about the mean of these rows.
+    # A large mean of the targets would leave a float32 product no digits, so products are centred about the mean.
     mean = targets / (total or 1.0)
     deviations = Y - mean
     sent_weight = device.sent(w)

@@ -1,9 +1,9 @@
-r"""Products of large float32 matrices by tensor cores, as accurate as float32.
+"""Products of large float32 matrices on tensor cores, as accurate as float32.
 
-Tensor cores multiply halves at ten times the speed of float32, and add in float32. A matrix is split in two of them:
-:math:`Z = s (H + 2^{-11} L)` with a power of two s, so that H has the first 11 bits of every entry and L the next 11.
-What is left out is below :math:`2^{-22}` of an entry, or :math:`2^{-36}` of the largest one. Products of halves are
-exact in float32, so that they can be made by any device.
+Tensor cores multiply half-precision numbers at ten times the speed of float32, and add in float32. A matrix is split
+into two matrices of half precision: :math:`Z = s (H + 2^{-11} L)` with a power of two s, so that H has the first 11
+bits of every entry and L the next 11. What is left out is below :math:`2^{-22}` of an entry, or :math:`2^{-36}` of the
+largest one. Products of half-precision numbers are exact in float32, so any device can compute them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .device import Device, Tensor
 BITS = 11
 """Those of a half."""
 PANELS = 4
-"""Columns of a symmetric product are made in this many panels, the first of which have less to do."""
+"""The number of panels of columns in a symmetric product, of which the first have less work."""
 SUMMED_ROWS = 16384
 """Rows whose products are added up in float32; the sums of these are added up in float64."""
 
 
 class Halves(NamedTuple):
-    """A matrix as the sum of two of halves, times a scale."""
+    """A matrix as the scaled sum of two matrices of half precision."""
 
     high: Tensor
     low: Tensor
@@ -29,7 +29,7 @@ class Halves(NamedTuple):
 
     @classmethod
     def of(cls, device: Device, Z: Tensor) -> Halves:
-        """Those of a float32 matrix."""
+        """Return those of a float32 matrix."""
         torch = device.torch
         largest = Z.abs().amax() if Z.numel() else Z.new_zeros(())
         scale = torch.exp2(torch.ceil(torch.log2(largest.clamp_min(torch.finfo(Z.dtype).tiny))))
@@ -40,14 +40,14 @@ class Halves(NamedTuple):
 
 
 def product_of_halves(device: Device, A: Tensor, B: Tensor) -> Tensor:
-    """A B in float32 of two matrices of halves."""
+    """Return A B in float32 for two matrices of half precision."""
     if device.is_cuda:
         return device.torch.mm(A, B, out_dtype=device.torch.float32)
     return A.float() @ B.float()
 
 
 def split_product(device: Device, A: Halves, B: Halves) -> Tensor:
-    """A B, as accurate as products of float32."""
+    """Return A B, as accurate as products of float32."""
     cross = product_of_halves(device, A.high, B.low)
     cross += product_of_halves(device, A.low, B.high)
     whole = product_of_halves(device, A.high, B.high).add_(cross, alpha=2.0**-BITS)
@@ -55,15 +55,18 @@ def split_product(device: Device, A: Halves, B: Halves) -> Tensor:
 
 
 def add_second_moments(device: Device, Z: Tensor, sums: Tensor, exact: bool = False) -> None:
-    """Add Z'Z to sums in float64, of which the lower half is made right.
+    """Add Z'Z to sums in float64, of which only the lower half is valid.
 
     Parameters
     ----------
     device : Device
+        The device.
     Z : tensor of shape (n_rows, n)
+        The features.
     sums : tensor of shape (n, n)
+        The sums.
     exact : bool, default=False
-        Whether products of float32 are made in float64.
+        Whether products of float32 numbers are computed in float64.
     """
     torch, width = device.torch, Z.shape[1]
     total = sums if Z.shape[0] <= SUMMED_ROWS else torch.zeros_like(sums)
@@ -76,7 +79,7 @@ def add_second_moments(device: Device, Z: Tensor, sums: Tensor, exact: bool = Fa
             _write_by_halves(device, part, found)
         total.add_(found)
     if total is not sums:
-        sums.add_(total)  # at once, so that nothing is added where there was no room for some of it
+        sums.add_(total)  # all at once, so that nothing is added if memory runs out halfway
 
 
 def _panels(width: int) -> list[slice]:
@@ -100,5 +103,5 @@ def _write_by_halves(device: Device, Z: Tensor, found: Tensor) -> None:
 
 
 def mirrored(sums: Tensor) -> Tensor:
-    """A symmetric matrix whose lower half is right, made right above it too."""
+    """Copy the valid lower half of a symmetric matrix to its upper half."""
     return sums.tril() + sums.tril(-1).T

@@ -1,4 +1,4 @@
-"""Rows on their way to a device: gathered in pinned memory, and copied while the rows before them are worked on."""
+"""Transfer of rows to a device: gathered in pinned memory, and copied while the previous rows are processed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import DTypeLike, NDArray
 from .device import Device, Tensor
 
 SLOTS = 2
-"""Blocks that are there at once: one that is worked on, and the next one."""
+"""The number of blocks in memory: one being processed, and the next one."""
 BLOCK_BYTES = 2**27
-"""What a block of rows may take."""
+"""The largest number of bytes of a block of rows."""
 LEAST_ROWS, MOST_ROWS = 256, 65536
 
 
 def block_rows(width: int, itemsize: int) -> int:
-    """Rows that are sent together: many, so that a device has enough to do."""
+    """Return the number of rows to send together: many, so that the device has enough work."""
     rows = MOST_ROWS
     while rows > LEAST_ROWS and rows * width * itemsize > BLOCK_BYTES:
         rows //= 2
@@ -28,17 +28,19 @@ def block_rows(width: int, itemsize: int) -> int:
 class RowCopies:
     """Sends blocks of rows to a device.
 
-    Each slot has memory on either side. It is filled again when its copy has left the processor, and copied to again
-    when the device is done with the rows in it; both are waited for no sooner than that.
+    Each slot has memory on both sides. It is refilled when its copy has left the CPU, and copied to again when the
+    device has finished with the rows in it; the code waits for these events only when necessary.
 
     Parameters
     ----------
     device : Device
+        The device.
     rows : int
-        Rows of a block at most.
+        The largest number of rows of a block.
     width : int
-        Columns.
+        The number of columns.
     dtype : dtype
+        The type of the rows.
     """
 
     def __init__(self, device: Device, rows: int, width: int, dtype: DTypeLike):
@@ -53,15 +55,15 @@ class RowCopies:
         self._next = 0
 
     def block(self, parts: Iterable[NDArray[Any]]) -> tuple[int, Tensor]:
-        """These rows on the device, which stay there until the block after the next one, and the slot that they are in.
+        """Return the slot of these rows and the rows on the device, which stay until the block after the next.
 
-        When work on them is under way, :meth:`used` is to be told.
+        When work on them has been submitted, call :meth:`used`.
         """
         slot = self._next
         self._next = (slot + 1) % SLOTS
         staged, there, count = self._staged[slot], self._there[slot], 0
         if self.device.is_cuda:
-            self._copied[slot].synchronize()  # done at once where nothing was copied yet
+            self._copied[slot].synchronize()  # returns at once if nothing was copied yet
         target = staged.numpy()
         for part in parts:
             target[count : count + len(part)] = part
@@ -78,7 +80,7 @@ class RowCopies:
         return slot, there[:count]
 
     def used(self, slot: int) -> None:
-        """What is under way is the last that reads the rows of a slot."""
+        """Record that the work submitted so far is the last that reads the rows of a slot."""
         if self.device.is_cuda:
             self._used[slot].record(self.device.torch.cuda.current_stream(self.device.place))
 
@@ -86,7 +88,7 @@ class RowCopies:
 def sent_blocks(
     device: Device, parts: Iterable[tuple[NDArray[Any], Any]], rows: int, width: int, dtype: DTypeLike
 ) -> Iterator[tuple[Tensor, list[Any]]]:
-    """Rows in order, gathered to blocks of up to ``rows`` rows, with what came along with each part."""
+    """Yield rows in order, gathered into blocks of up to ``rows`` rows, with what belongs to each part."""
     copies: RowCopies | None = None
     for waiting in gathered(parts, rows):
         if copies is None:
@@ -97,7 +99,7 @@ def sent_blocks(
 
 
 def gathered(parts: Iterable[tuple[Any, Any]], rows: int) -> Iterator[list[tuple[Any, Any]]]:
-    """Consecutive parts, as many together as have no more than ``rows`` rows; each has no more itself."""
+    """Yield consecutive parts in groups of at most ``rows`` rows in total, which no single part exceeds."""
     waiting: list[tuple[Any, Any]] = []
     count = 0
     for part in parts:

@@ -1,7 +1,7 @@
 """Cholesky factors on a device.
 
-To solve with a factor takes as many steps as it has rows, which a device is bad at. Where that is done again and again
-its inverse is made once, by as many operations as the factor itself took, and then solving is a product.
+Solving with a factor takes as many steps as it has rows, for which a device is poorly suited. If that is needed
+repeatedly, the inverse is computed once, with as many operations as the factor itself, and then solving is a product.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from .device import Device, Tensor
 from .precision import full_precision
 
 SMALL = 1024
-"""Rows of a triangle that is inverted as a whole."""
+"""The number of rows of a triangle that is inverted as a whole."""
 PANEL = 2048
-"""Columns of products of triangles, and of inverses, that are made at once."""
+"""The number of columns of products of triangles, and of inverses, that are computed at once."""
 
 Values = NDArray[Any]
 
 
 class DeviceTriangular:
-    """A lower triangular matrix L with L L' = A, on a device; what it is multiplied with comes from NumPy.
+    """A lower triangular matrix L with L L' = A on a device, multiplied with matrices of NumPy.
 
     Parameters
     ----------
     device : Device
+        The device.
     lower : tensor of shape (n, n)
-        With zeros above its diagonal.
+        The matrix, with zeros above its diagonal.
     """
 
     def __init__(self, device: Device, lower: Tensor):
@@ -39,12 +40,12 @@ class DeviceTriangular:
 
     @classmethod
     def factor(cls, device: Device, matrix: Tensor) -> DeviceTriangular:
-        """The factor of a positive definite matrix, of which the lower half is read.
+        """Return the factor of a positive definite matrix, of which only the lower half is read.
 
         Raises
         ------
         numpy.linalg.LinAlgError
-            Where the matrix is not positive definite as far as its precision tells.
+            If the matrix is not numerically positive definite.
         """
         lower, info = device.torch.linalg.cholesky_ex(matrix)
         if int(info) != 0:
@@ -58,7 +59,7 @@ class DeviceTriangular:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That of the matrix and of what is solved with it, as NumPy has it."""
+        """The NumPy type of the matrix and of what is solved with it."""
         return np.dtype(str(self.lower.dtype).removeprefix("torch."))
 
     @cached_property
@@ -72,7 +73,7 @@ class DeviceTriangular:
         return self.device.sent(B, self.dtype)
 
     def solved(self, B: Tensor) -> Tensor:
-        """L^-1 B: a product where the inverse is known, which :meth:`inverted` sees to."""
+        """Return L^-1 B, as a product if the inverse is known; see :meth:`inverted`."""
         if self._is_inverted:
             return self.inverse @ B
         return self.device.torch.linalg.solve_triangular(self.lower, B, upper=False)
@@ -88,7 +89,7 @@ class DeviceTriangular:
         return "inverse" in self.__dict__
 
     def inverted(self) -> DeviceTriangular:
-        """The same with its inverse at hand: for many solutions, of which each is then a product."""
+        """Compute the inverse and return the object itself, for many solutions, each of which is then a product."""
         _ = self.inverse
         return self
 
@@ -114,7 +115,7 @@ class DeviceTriangular:
         return self.device.received(self.lower.T @ self._sent(B))
 
     def inverse_diagonal(self) -> Values:
-        """The diagonal of A^-1: the squared norms of the columns of L^-1, which are made in passing."""
+        """Return the diagonal of A^-1: the squared norms of the columns of L^-1, which are not stored."""
         n, torch = len(self), self.device.torch
         found = torch.empty(n, dtype=self.lower.dtype, device=self.device.place)
         for start in range(0, n, PANEL):
@@ -126,7 +127,7 @@ class DeviceTriangular:
         return self.device.received(found)
 
     def gram(self, dtype: DTypeLike) -> Tensor:
-        """The lower half of L' L in this precision, on the device."""
+        """Return the lower half of L' L in this precision, on the device."""
         lower, n = self.lower.to(self.device.type_of(dtype)), len(self)
         product = self.device.torch.zeros_like(lower)
         for start in range(0, n, PANEL):
@@ -136,7 +137,7 @@ class DeviceTriangular:
 
 
 def _invert(device: Device, lower: Tensor, found: Tensor) -> None:
-    """Write the inverse of a triangle, by those of its two halves."""
+    """Write the inverse of a triangle, from those of its two halves."""
     n, torch = lower.shape[0], device.torch
     if n <= SMALL:
         ones = torch.eye(n, dtype=lower.dtype, device=device.place)

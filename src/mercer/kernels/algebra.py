@@ -52,6 +52,9 @@ class _Pair(Kernel):
     def coordinates(self, X: Array) -> Array:
         return self.left.coordinates(X)
 
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.coordinate_slopes(X)
+
     @property
     def has_gradient(self) -> bool:
         return self.left.has_gradient and self.right.has_gradient
@@ -363,6 +366,9 @@ class Scaled(Kernel):
 
     def coordinates(self, X: Array) -> Array:
         return self.kernel.coordinates(X)
+
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.kernel.coordinate_slopes(X)
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.spectral_block(X, Y)

@@ -667,6 +667,21 @@ class Kernel(ABC):
         """
         return X
 
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the derivative of every coordinate with respect to its entry, as each column has its own.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Dense rows in float64.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The derivatives.
+        """
+        return np.ones_like(X)
+
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         """Compute the Gram matrix of rows that are given by their coordinates.
 

@@ -75,6 +75,9 @@ class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
             return type(X)((entries, X.indices, X.indptr), shape=X.shape)
         return X * send(factors, X)
 
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.coordinates(np.ones_like(X))
+
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.replace(**{self._bandwidth: self.width}).gram(X, Y)
 

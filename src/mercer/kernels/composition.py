@@ -13,6 +13,7 @@ from .._array import Array
 from .._random import Stream
 from .algebra import Product, Scaled, Sum, settle_kernel
 from .base import Kernel, operation, row_values
+from .families import DotProduct
 
 SERIES_LENGTHS = (512, 4096, 32768)
 """The number of terms to which an infinite series is followed for the weights of a spectrum, if fewer do not do."""
@@ -103,6 +104,18 @@ class Composition(Kernel):
 
     def coordinates(self, X: Array) -> Array:
         return self.inner.coordinates(X)
+
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.coordinate_slopes(X)
+
+    @property
+    def has_gradient(self) -> bool:
+        return isinstance(self.outer, DotProduct) and self.outer.has_gradient and self.inner.has_gradient
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not isinstance(self.outer, DotProduct):
+            raise ValueError(f"{self.outer!r} has no derivative in closed form")
+        return self.inner.gradients(X, Y, weights * self.outer.slope(self.inner.gram(X, Y)))
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.outer.value(self.inner.spectral_block(X, Y))

@@ -44,6 +44,9 @@ class _Skewed(Kernel):
             return (canonical_csr(X) * (1.0 / self.skewedness)).log1p()
         return namespace(X).log1p(X * (1.0 / self.skewedness))
 
+    def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1.0 / (X + self.skewedness)
+
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.spectral_block(self.coordinates(X), self.coordinates(Y))
 

@@ -67,5 +67,10 @@ class VovkInfinite(DotProduct):
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return 1.0 / (1.0 - t)
 
+    has_gradient = True
+
+    def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1.0 / (1.0 - t) ** 2
+
     def series(self, count: int) -> NDArray[np.float64]:
         return np.ones(count)

@@ -1,13 +1,13 @@
 """Kernel machines: linear models on features, trained in one or a few passes over blocks of rows.
 
-Each learner has a file of its own here (``regressor``, ``classifier``, ``pca``, ``cca``, ``kmeans``, ``novelty``); what
-they share is in ``machine`` and ``moment_machine``. The objective of a model is in ``losses``, its solver in
-``solvers``, which ``solvers.choice`` chooses among, and the stopping rule is that solver's own. What leads there, in
-the order in which rows go through it: ``passes`` (what is read when), ``prepare`` (columns), ``pilot`` and
-``learned_columns`` (what is left open), ``targets``, ``features``, ``statistics`` (sums of rows), ``fitting`` (one
-machine, one table). Beside them are ``estimates`` of memory and time, ``validation`` by rows that are left out, and
-``training_rows``, which a fitted model remembers. ``conformal`` puts intervals and sets of classes
-around learners.
+Each learner has its own file here (``regressor``, ``classifier``, ``pca``, ``cca``, ``kmeans``, ``novelty``); what they
+share is in ``machine`` and ``moment_machine``. The objective of a model is in ``losses``, its solver in ``solvers``,
+where ``solvers.choice`` chooses one, and every solver has its own stopping rule. Before the solver come, in the order
+in which rows pass through them: ``passes`` (what is read when), ``prepare`` (columns), ``pilot`` and
+``learned_columns`` (arguments that are left open), ``targets``, ``features``, ``statistics`` (sums over rows), and
+``fitting`` (one machine, one table). In addition there are ``estimates`` of memory and time, ``left_out`` for errors on
+left-out rows, and ``training_rows``, which a fitted model remembers. ``conformal`` computes prediction intervals and
+sets of classes with any learner.
 """
 
 from .cca import KernelCCA

@@ -17,9 +17,9 @@ MapArgument = FeatureMap | str
 MemoryArgument = int | str | None
 """Bytes, text like "2GB", or None."""
 WeightArgument = ArrayLike | None
-"""What every row counts."""
-PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout", "auto"]
-"""One number, several, or the rule by which one is chosen."""
+"""The weights of rows."""
+PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout", "evidence", "auto"]
+"""A number, several numbers, or the rule that chooses one."""
 ClassWeights = Mapping[Any, float] | Literal["balanced"] | None
 ClassWeightArgument = ClassWeights | Sequence[ClassWeights]
-"""Weights of classes, of one task or of each of several."""
+"""The weights of classes, for one task or for each of several."""

@@ -40,7 +40,7 @@ class SecondView(Table):
 
     @property
     def n_rows(self) -> int:
-        if isinstance(self._table, ArrayTable):  # which keeps rows of weight 0 where X has kernel values
+        if isinstance(self._table, ArrayTable):  # it keeps rows of weight 0 if X contains kernel values
             return sum(block.X.shape[0] for block in self.blocks())
         return self._table.n_rows
 
@@ -60,72 +60,85 @@ class View(KernelMachine):
     _set_last = "map_"
 
     def fit(self, table: Table, passes: Passes) -> Self:
-        """Learn the map and the preparation of rows, in passes of the fit of both views."""
+        """Learn the map and the preparation of rows, in passes of the fit of both views.
+
+        Parameters
+        ----------
+        table : Table
+            The rows of the second view.
+        passes : Passes
+            The passes of the fit.
+
+        Returns
+        -------
+        View
+            The fitted view itself.
+        """
         self._start(self._table(table, None, None, reset=True), exact=True, passes=passes)
         return self
 
     def features(self, X: Any) -> NDArray[Any]:
-        """Those of rows."""
+        """Return the features of rows."""
         return self._by_rows(X, self.features_of)
 
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
-    r"""Canonical correlations with kernels, from one pass over the rows.
+    r"""Canonical correlation analysis with kernels, in one pass over the rows.
 
-    Finds directions among the features of X and of Y along which the two views of a row agree most: with whitened
-    moments :math:`(C_{xx} + \rho I)^{-1/2} C_{xy} (C_{yy} + \rho I)^{-1/2} = U S V^\top`, the singular vectors of
-    largest singular values, which are the (regularised) correlations.
+    It finds the directions among the features of X and of Y along which the two views of a row agree most.
 
     Parameters
     ----------
     kernel : Kernel, str, callable or None, default=None
-        The kernel of X: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
-        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
-        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
-        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+        The kernel of X: a kernel of :mod:`mercer.kernels`, text that describes one such as ``"gaussian(0.5)"``, a
+        function of two rows, or "precomputed". None means ``Gaussian("scale")``. With "precomputed", ``fit`` expects
+        the square kernel matrix in place of rows, and predictions expect the kernel values of new rows against the
+        training rows, of which only the columns ``map_.component_indices_`` are used. A function and "precomputed"
+        require :class:`mercer.Nystrom`, which "auto" uses.
     n_components : int or None, default=None
-        The number of features of X, the width D of its map; None is 1024. More features approximate the kernel better
-        and take more time.
+        The number of features of the map of X, D. More features approximate the kernel better and take more time. None
+        means 1024.
     map : str or FeatureMap, default="auto"
-        The map that makes the features of X: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        The map that computes the features of X: "auto", the name of a map such as "RandomFourier", or a FeatureMap,
+        which has its own kernel, width and seed. "auto" uses the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` with all rows as landmarks, which is exact, if at most ``n_components`` rows are
+        distinct.
     kernel_y : Kernel, str, callable or None, default=None
-        The kernel of Y, as ``kernel`` is that of X.
+        The kernel of Y, like ``kernel`` for X.
     n_components_y : int or None, default=None
-        The number of features of Y; None is 1024.
+        The number of features of the map of Y. None means 1024.
     map_y : str or FeatureMap, default="auto"
-        The map that makes the features of Y.
+        The map that computes the features of Y, like ``map`` for X.
     n_directions : int, default=2
-        How many pairs of directions to compute.
+        The number of pairs of directions to compute.
     alpha : float, default=0.01
-        The regularisation rho, as a share of the largest eigenvalue of the moments of a view. Without it any two views
-        of few rows correlate perfectly.
+        The regularisation rho, as a share of the largest eigenvalue of the moments of a view. Without it, any two views
+        of few rows are perfectly correlated.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How the rows of both views are scaled before the maps: columns of mean 0 and variance 1, all columns by the same
-        factor, rows of norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look
-        like, and then also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel
-        that is given with its bandwidths. Zeros of sparse rows stay zeros. "unit" leaves a Y of one column as it is, of
-        which it would keep the signs alone. Where columns have more than 512 levels in all, the zeros of levels that
-        fewer than one row in 32 has stay zeros too.
+        How rows of both views are scaled before the maps: columns to mean 0 and variance 1 ("standard"), all columns by
+        the same factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all
+        (None). "auto" chooses by the values in the rows, and then also tames heavy tails, pools rare levels and drops
+        constant columns; for a kernel that is given with its bandwidths it means None. Zeros of sparse rows stay zeros.
+        "unit" does not change a Y with one column, of which it would keep only the signs. If columns have more than 512
+        levels in total, the zeros of levels that fewer than one row in 32 has stay zeros too.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
-        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
-        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
+        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        about missing values in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
-        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
     dates : {"number", "parts"}, default="number"
-        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
-        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
-        and hour. Durations and times of day are numbers of days either way.
+        How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
+        UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
+        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the maps. Equal integers give equal models.
     n_jobs : int or None, default=None
-        The number of threads; None is as many as BLAS may use, -1 one per core.
+        The number of threads. None means as many as BLAS may use, -1 one per core.
     callback : callable or None, default=None
-        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
-        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
+        A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
+        once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
@@ -146,15 +159,21 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     preparation_ : Preparation
         What was learned about the columns of X: their levels, means and scales.
     target_name_ : str, int, tuple of str or None
-        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names.
     weight_name_ : str, int or None
         The column of the weights in that table.
     first_rows_ : tuple of str
-        Fingerprints of the first rows of that table, by which they are known again.
+        Fingerprints of the first rows of that table, by which they are recognised.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
-        Their names, where all of them are text.
+        Their names, if all of them are text.
+
+    Notes
+    -----
+    With whitened moments :math:`(C_{xx} + \rho I)^{-1/2} C_{xy} (C_{yy} + \rho I)^{-1/2} = U S V^\top`, the directions
+    are given by the singular vectors of the largest singular values, which are the regularised correlations.
 
     Examples
     --------
@@ -210,13 +229,21 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
-        """Learn from rows of two views.
+        """Fit directions to rows of two views.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
-        y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
-        sample_weight : array of shape (n_rows,) or None
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or None, default=None
+            The second view, a matrix of numbers or a single column. None uses the targets of a table.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelCCA
+            The fitted learner itself.
         """
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
 
@@ -247,15 +274,20 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
+        return extent.sums(copies=3)  # an estimate for both views together; before there is a second one, for the first
 
     def second_view(self, n_columns: int | None = None) -> View:
-        """The second view before it is fitted.
+        """Return the second view, not fitted.
 
         Parameters
         ----------
         n_columns : int or None, default=None
-            The number of its columns, where it is to be fitted.
+            The number of its columns, if it is to be fitted.
+
+        Returns
+        -------
+        View
+            The view.
         """
         return View(
             self.kernel_y,
@@ -301,16 +333,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.correlations_ = S[:count]
 
     def transform(self, X: Any, y: Any = None) -> Any:
-        """The canonical variates of rows.
+        """Return the canonical variates of rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        y : the other view, or None
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or None, default=None
+            The second view of the rows.
 
         Returns
         -------
-        U : array of shape (n_rows, n_directions); with y a tuple with those of the other view
+        ndarray of shape (n_samples, n_directions), or tuple of two of these
+            The variates of X; if y is given, a tuple with those of y.
         """
         check_is_fitted(self)
         U = self.linear_values(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
@@ -324,7 +359,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def array_layout(self) -> dict[str, Any]:
         if not hasattr(self, "view_y_"):
-            raise ValueError("a KernelCCA needs its second view, found none")
+            raise ValueError("a KernelCCA needs a second view, found none")
         x, y = self.map_.n_components_, self.view_y_.map_.n_components_
         directions = {"x_directions_": floats(None, x), "y_directions_": floats(None, y)}
         return {"correlations_": floats(None), "x_mean_": floats(x), "y_mean_": floats(y)} | directions
@@ -341,7 +376,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
 
 def inverse_root(gram: Matrix, alpha: float) -> Matrix:
-    """(gram + rho I)^(-1/2), rho relative to the largest eigenvalue."""
+    """Return (gram + rho I)^(-1/2), with rho relative to the largest eigenvalue."""
     values, vectors = np.linalg.eigh(gram)
     shifted = np.maximum(values, 0.0) + alpha * max(float(values[-1]), 0.0)
     return (vectors * np.divide(1.0, np.sqrt(shifted), out=np.zeros_like(shifted), where=shifted > 0.0)) @ vectors.T

@@ -55,6 +55,17 @@ from .fitting.penalty_path import (
     unkept,
 )
 from .fitting.warm_start import widened
+from .left_out.calibration import (
+    FORGOTTEN,
+    SMALL,
+    Calibration,
+    KeptRows,
+    chosen_rows,
+    learned,
+    learned_sharpness,
+    sharpened,
+)
+from .left_out.decision_values import NEAREST, left_out_each
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
@@ -90,212 +101,218 @@ from .targets.labels import (
     probabilities,
 )
 from .training_rows.region import Region, decays, fallback
-from .validation.calibration import (
-    FORGOTTEN,
-    SMALL,
-    Calibration,
-    KeptRows,
-    chosen_rows,
-    learned,
-    learned_sharpness,
-    sharpened,
-)
-from .validation.left_out import NEAREST, left_out_each
 
 Matrix = NDArray[np.float64]
 
 LOSSES = ("squared_hinge", "logistic", "squared")
 ADVICE = "raise max_iter or tol, or lower C"
 LESS_SHARP = 1e3
-"""How much smaller a penalty may be beside rounding where the loss is not squared: rows beyond a margin drop out."""
+"""How much smaller a penalty may be relative to rounding if the loss is not squared: rows beyond a margin drop out."""
 SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
 MARGINS = 30.0
-"""The size of decision values for the rounding of products: 0.003 of the margin hardly change a probability."""
+"""The size of decision values that limits rounding of products: 0.003 of the margin hardly changes a probability."""
 
 
 class KernelClassifier(ClassifierMixin, AdditiveMachine):
     r"""Classification with a kernel, in time and memory linear in the number of rows.
 
-    The learner for classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
-    features z, all classes at once: ``"squared_hinge"`` is the support vector machine of the papers (one class against
-    the rest), ``"logistic"`` has probabilities of its own (of several classes by the softmax), and ``"squared"``, which
-    needs one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken
-    back: see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within
-    ``tol`` of the least objective, relative to it; where features are so many that the Hessians of classes would take
-    longer, conjugate gradients with one factor for all classes (``convergence_.method`` tells).
+    Use it to predict classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
+    features z, for all classes at once. ``"squared_hinge"`` is a support vector machine (one class against the rest).
+    ``"logistic"`` has probabilities of its own (by the softmax for several classes). ``"squared"`` needs one pass and
+    no iterations; it is the fastest and often as accurate, and its sums over the rows can be extended, merged and
+    reduced: see ``partial_fit``, ``merge`` and ``forget``.
 
-    Several tasks, a column of y each, share every pass and every product with the features, and are otherwise learned
-    as each would be alone.
+    Several tasks, with one column of y each, share every pass and every product with the features, and are otherwise
+    learned as each would be alone.
 
     Parameters
     ----------
     kernel : Kernel, str, callable or None, default="auto"
-        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". "auto" tries Gaussian and Matern kernels of
-        several bandwidths on at most 4,000 rows and takes the smoothest of the best, together with whatever else is
-        left open: see ``choice_``. None is ``Gaussian("scale")``, which is tried on nothing. With "precomputed",
-        ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
-        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
-        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+        The kernel: a kernel of :mod:`mercer.kernels`, text that describes one such as ``"gaussian(0.5)"``, a function
+        of two rows, or "precomputed". "auto" tries Gaussian and Matern kernels with several bandwidths on at most 4,000
+        rows and chooses the smoothest of the best, together with everything else that is left open; see ``choice_``.
+        None means ``Gaussian("scale")``, without any trials. With "precomputed", ``fit`` expects the square kernel
+        matrix in place of rows, and predictions expect the kernel values of new rows against the training rows, of
+        which only the columns ``map_.component_indices_`` are used. A function and "precomputed" require
+        :class:`mercer.Nystrom`, which ``map="auto"`` uses.
     n_components : int or None, default=None
-        The number of features of the map, its width D. More features approximate the kernel better and take more
-        time. None is 1024, and up to 4096 where kernel, penalty or columns are tried on some rows, doubling the
-        features lowers the error there, and the fit stays within a budget of operations.
+        The number of features of the map, D. More features approximate the kernel better and take more time. None means
+        1024, and up to 4096 if kernel, penalty or column scales are chosen by trials, doubling the features reduces the
+        error in them, and the fit stays within a budget of operations.
     map : str or FeatureMap, default="auto"
-        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
-        the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
-        ``n_components`` of them differ. Where ``n_components`` and ``solver`` are left open too and there are up to
-        twice as many rows as features, it is "exact" if a count of operations finds that no more expensive.
-        "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
-        are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
-        a coefficient. It is for as many rows near the margin as their kernel matrix has room for. With
+        The map that computes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        has its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` if the kernel is "auto" too, and otherwise
+        the first choice of :func:`mercer.feature_map`. If at most ``n_components`` rows are distinct, it is Nystrom
+        with all of them as landmarks, which is exact. If ``n_components`` and ``solver`` are left open too and there
+        are at most twice as many rows as features, it is "exact" unless a count of operations finds that more
+        expensive.
+
+        "exact" is the support vector machine itself, in which every row may have a coefficient. Rows near the margin
+        are found by landmarks, their kernel matrix is kept in memory, and all other rows are checked; ``map_`` keeps
+        the rows with a coefficient. The kernel matrix of the rows near the margin must fit in memory. With
         ``loss="squared"`` all rows have a coefficient, and their kernel matrix takes 8 n^2 bytes.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
-        which needs no iterations. All give probabilities: see ``predict_proba``.
+        which needs no iterations. All of them give probabilities: see ``predict_proba``.
     C : float, sequence of floats, "loo", "holdout", "gcv" or "auto", default="auto"
-        How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation. Of
-        several values that of the least mean loss on rows left out is taken, and of those that hardly differ the least.
-        Features are made once, and each value, from the least to the largest, is fitted from the coefficients of the
-        one before.
+        The weight of the loss relative to ||w||^2 / 2: the inverse of the strength of the regularisation. Of several
+        values the one with the smallest mean loss on left-out rows is chosen; of values that hardly differ, the
+        smallest. Features are computed once, and each value, from the smallest to the largest, is fitted starting from
+        the coefficients of the previous one.
 
-        "loo" does so with eleven values from 0.01 to 1000. Rows are left out one by one, each by a Newton step from the
-        coefficients of all, and of more than 1,000 a sample; on landmarks and wide features a sample of more than 1,000
-        rows is left out together: see :mod:`mercer.learn.fitting.penalty_path`. With ``loss="squared"`` leaving out is
-        exact. "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is
-        held out of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv" is
-        generalised cross-validation, for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where
-        leaving out a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``,
-        for which only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one
-        number. "auto" is the penalty of least leave-one-out error in ridge regression on the classes of at most 4,000
-        rows, in the unit of the loss; 1 for a FeatureMap, a function and "precomputed", and where rows are few.
+        "loo" tries eleven values from 0.01 to 1000. Rows are left out one by one, each by a Newton step from the
+        coefficients of all rows; of more than 1,000 rows only a sample is left out. On landmarks and wide features, a
+        sample of more than 1,000 rows is left out all at once: see :mod:`mercer.learn.fitting.penalty_path`. With
+        ``loss="squared"``, leaving out is exact. "holdout" is cheaper if there are many classes or features: it uses
+        the mean loss on one row in five, chosen by the seed of the map, which is held out of these fits; finally all
+        rows are fitted with the best value. "gcv" is generalised cross-validation, for ``loss="squared"`` and rows with
+        similar leverage. With "gcv", ``fit`` issues a warning if leaving out a sample of rows one by one gives a far
+        larger error; ``partial_fit``, ``merge`` and ``forget`` cannot check this, because they only have sums of the
+        rows. ``map="exact"`` and ``solver="liblinear"`` require a single number.
+
+        "auto" is the penalty with the smallest leave-one-out error in ridge regression on the classes of at most 4,000
+        rows, converted to the units of the loss. It is 1 for a FeatureMap, a function, "precomputed", and very few
+        rows.
     class_weight : dict, "balanced", list of these, or None, default=None
-        How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
-        all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``
-        and ``forget``.
+        The weight of the rows of each class, in addition to their own weights; a list has one entry per task.
+        "balanced" gives all classes the same total weight. It needs all rows at once, and is refused by
+        ``partial_fit``, ``merge`` and ``forget``.
     fit_intercept : bool, default=True
-        Whether decision values have a constant, which is not regularised.
+        Whether decision values have a constant term, which is not regularised.
     solver : {"auto", "newton", "landmarks", "wide", "liblinear"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
-        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``, and there
-        are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at
-        random, and the others are drawn where a first machine on these has the steepest loss. "newton" works on the
-        features of the map. "wide", for any map, and one C where the loss is "squared", makes no second moments, whose
-        memory is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
-        whichever a count of operations finds cheaper, and "wide" where second moments do not fit in memory. "liblinear"
-        holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the rest and the
-        intercept is regularised like a coefficient. It is refused where that takes more than ``memory``, or than the
-        machine has.
+        - "newton" uses the features of the map.
+        - "landmarks" is for :class:`mercer.Nystrom`: it uses kernel values at the landmarks and computes no whitened
+          features, which takes D times less time if there are many landmarks. ``map_`` then has ``whiten=False``, and
+          there are no sums, so that ``partial_fit`` starts from the beginning. If the map is given by its name, one
+          landmark in four is a random row, and the others are drawn where the loss of a first machine on these is
+          steepest.
+        - "wide" is for any map, and for a single C if the loss is "squared". In place of second moments, which take 4
+          D^2 bytes per class, it uses the kernel matrix of a sample of rows.
+        - "liblinear" keeps all features in memory and calls scikit-learn's LIBLINEAR, where several classes are one
+          against the rest and the intercept is regularised like a coefficient. It is refused if that takes more than
+          ``memory``, or more than the machine has.
+        - "auto" uses the cheapest of the first three by a count of operations, and "wide" if second moments do not fit
+          in memory.
     tol : float, default=1e-4
-        The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
-        when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than
-        the rounding of the rows, 1.2e-7 in float32, is not asked for. In float32 and with a large C, from about 1e4,
-        rounding can hide how near the least objective is: rows in float64 tell.
+        The solver stops when the objective is certain to be within this distance of its minimum, relative to the
+        minimum, or when no step reduces it any further. A warning is issued if the distance is not certain at the end.
+        Values below the rounding errors of the rows, 1.2e-7 in float32, have no further effect. In float32 and with a
+        large C, from about 1e4, rounding can hide how close the minimum is; use rows in float64 then.
     max_iter : int, default=100
-        The largest number of Newton steps; of steps of conjugate gradients there may be five times as many.
+        The largest number of Newton steps; there may be five times as many steps of conjugate gradients.
     memory : int, str or None, default=None
-        How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
-        where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
-        Kernel values of float32 rows at landmarks that would take 256 MB or more are kept as 16-bit integers where the
-        kernel is a function of the distance; made again in every pass, they differ from these by 1/131,070 at most.
+        The largest amount of memory for features, in bytes or as text like "2GB". Features that fit are kept between
+        passes; otherwise they are computed again in every pass. None means a quarter of the machine's memory. Kernel
+        values of float32 rows at landmarks that would take 256 MB or more are kept as 16-bit integers if the kernel is
+        a function of the distance; if they are computed again in every pass, they differ from these by at most
+        1/131,070.
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.
     preparation : {"auto", None}, default="auto"
         What is done to columns before the kernel sees them. With "auto", ``scale`` and ``missing`` are chosen by the
-        rows where they are "auto"; and unless the kernel is given with its bandwidths, which makes it one for rows in
-        their own units, heavy tails are tamed, rare levels share a column and constant columns are left out. None
-        leaves rows as they are, and gaps are errors. ``preparation_.describe()`` tells what was done.
+        rows if they are "auto"; and unless the kernel is given with its bandwidths, and therefore refers to rows in
+        their own units, heavy tails are tamed, rare levels are pooled and constant columns are dropped. None leaves
+        rows as they are and refuses missing values. ``preparation_.describe()`` says what was done.
     columns : {"auto", "learned", None}, default="auto"
-        Whether every column is multiplied by a scale of its own, which is learned on some 800 rows by leave-one-out,
-        or, of more than 256 columns, taken from gradients. "auto" learns them where the kernel is "auto", and takes
-        them where they lower the error on rows that were held out of everything. "learned" takes them in any case.
+        Whether each column is multiplied by a scale of its own, learned from some 800 rows by leave-one-out or, for
+        more than 256 columns, computed from gradients. "auto" learns these scales if the kernel is "auto", and uses
+        them if they reduce the error on rows held out from everything else. "learned" uses them in any case.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
-        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like and, where
-        the kernel is "auto", by trials; it is None for a kernel that is given with its bandwidths. Zeros of sparse rows
-        stay zeros. Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32
-        has.
+        How rows are scaled before the map: columns to mean 0 and variance 1 ("standard"), all columns by the same
+        factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all (None).
+        "auto" chooses by the values in the rows and, if the kernel is "auto", by trials; for a kernel that is given
+        with its bandwidths it means None. Zeros of sparse rows stay zeros. If columns have more than 512 levels in
+        total, so do the zeros of levels that fewer than one row in 32 has.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
-        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
-        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
+        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        about missing values in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
-        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
     dates : {"number", "parts"}, default="number"
-        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
-        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
-        and hour. Durations and times of day are numbers of days either way.
+        How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
+        UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
+        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
-        The number of threads; None is as many as BLAS may use, -1 one per core.
+        The number of threads. None means as many as BLAS may use, -1 one per core.
     device : str or None, default=None
-        Where the arithmetic is done: "cuda", or "cuda:1" and so on, for a GPU that torch can use (``mercer[gpu]``).
-        None is the processor, unless the rows themselves are tensors on a GPU. The map is the same everywhere;
-        predictions agree to the precision of the rows. Model files do not hold it. "torch:cpu" runs what is written
-        for GPUs on the processor, to test it.
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and predictions agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
-        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
-        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted;
-        ``partial_fit``, ``merge`` and ``forget`` leave everything as it was.
+        A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
+        once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted;
+        ``partial_fit``, ``merge`` and ``forget`` then change nothing.
 
     Attributes
     ----------
     classes_ : ndarray, or list of ndarrays
-        The labels, in order; where there are several tasks, a list of those of each.
+        The labels, in order; for several tasks, a list with those of each.
     coef_ : ndarray of shape (1 or n_classes, D)
-        The coefficients: one row per class, or a single row for two classes. Several tasks are stacked.
+        The coefficients: one row per class, or a single row for two classes. Those of several tasks are stacked.
     intercept_ : ndarray of shape (1 or n_classes,)
         The constants that belong to the rows of ``coef_``.
     convergence_ : Report or None
-        How the solver came to its end: the objective after every step, the passes over the rows, and the distance to
-        the least objective; None where nothing iterates.
+        How the solver converged: the objective after every step, the passes over the rows, and the distance from the
+        minimum; None without iterations.
     n_iter_ : int
         The number of steps of the solver, at least 1.
     objective_ : float
-        What is minimised, at the end.
+        The final value of the objective.
     gap_ : float
-        How far it is at most above the least one, as a share of it. An estimate where ``solver_.name`` is "landmarks"
-        or "wide".
+        An upper bound of its distance from the minimum, relative to the minimum. It is an estimate if ``solver_.name``
+        is "landmarks" or "wide".
     C_ : float
-        The C that was taken.
+        The C that was used.
     choice_ : Choice or None
         What trials on some of the rows have chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``,
-        ``n_components``, the errors on rows held out, and all ``trials``. None where rows are too few to choose by.
-        There is none where nothing was tried.
+        ``n_components``, the errors on held-out rows, and all ``trials``. None if there were too few rows for trials.
+        The attribute does not exist if nothing was left open.
     penalty_path_ : PenaltyPath
-        Where there were several C, from the least to the largest: ``penalties``, their ``scores``, ``objectives`` and
-        ``n_iter``, and the ``rule`` of the scores, which are the mean loss on new rows, as estimated.
+        If there were several values of C, from the smallest to the largest: ``penalties``, their ``scores``,
+        ``objectives`` and ``n_iter``, and the ``rule`` behind the scores, which estimate the mean loss on new rows.
     solver_ : SolverCost
-        The ``name`` of the solver that was taken, the operations that were ``expected`` of it, and its ``operations``
-        by the passes that were made. Nothing is decided by time.
+        The ``name`` of the solver that was used, the number of operations that was ``expected`` of it, and its
+        ``operations`` by the passes that were made. Time plays no part in the choice.
     calibration_ : Calibration or None
-        The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
-        "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
-        rows, a Newton step for each, and of more rows, or of more than 1,000 of "squared" on landmarks, by "left-out
-        rows", up to 4,096 together, without which the solver takes a step or a few. With "logistic" the same, for one
-        slope that all classes share. None where there are no probabilities.
+        The curves that turn decision values into probabilities, and how they were learned; see Notes. None if there are
+        no probabilities.
     statistics_ : Moments or None
-        The sums over the rows, where they are kept.
+        The sums over the rows, if they are kept.
     region_ : Region
-        The region of the rows that were learned from: the ``least`` and the ``most`` of every prepared column, see
-        :meth:`extrapolates`.
+        The region of the training rows: the smallest (``least``) and largest (``most``) value of every prepared column;
+        see :meth:`extrapolates`.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
     target_name_ : str, int, tuple of str or None
-        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names.
     weight_name_ : str, int or None
         The column of the weights in that table.
     first_rows_ : tuple of str
-        Fingerprints of the first rows of that table, by which they are known again.
+        Fingerprints of the first rows of that table, by which they are recognised.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
-        Their names, where all of them are text.
+        Their names, if all of them are text.
+
+    Notes
+    -----
+    The losses "squared_hinge" and "logistic" are minimised by Newton's method, which stops when the objective is within
+    ``tol`` of its minimum. If there are so many features that the Hessians of the classes would take longer, it uses
+    conjugate gradients with one factor for all classes (``convergence_.method`` tells).
+
+    With ``loss="squared"``, the curves for probabilities are learned by "leave-one-out", which is exact, on at most
+    2,048 rows. With "squared_hinge" they are learned by "approximate leave-one-out" on at most 1,000 rows, with a
+    Newton step for each; for more rows, and for more than 1,000 rows of "squared" on landmarks, up to 4,096 "left-out
+    rows" are removed all at once, followed by a few steps of the solver. "logistic" works in the same way, but learns a
+    single slope for all classes.
 
     Examples
     --------
@@ -381,17 +398,25 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, classes: Any = None) -> Self:
-        """Learn from rows.
+        """Fit the classifier to rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
-        y : array of shape (n_rows,) or (n_rows, n_tasks); None where X is a table, which brings it
-        sample_weight : array of shape (n_rows,) or None
-            A row of weight 2 counts as two rows.
-        classes : all labels, or a list of those of every task, or None
-            None finds them by a pass over the labels alone. Others than the given ones are refused; those that no row
-            has are learned as such. The pass is spared where ``loss="squared"`` and the weights of classes are known.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_tasks), or None, default=None
+            The labels. None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+        classes : array-like, list of array-likes or None, default=None
+            All labels, or a list with those of every task. Other labels are then refused, and labels without rows are
+            learned as such. None finds the labels by a pass over them, which is not needed if ``loss="squared"`` and
+            the weights of classes are known.
+
+        Returns
+        -------
+        KernelClassifier
+            The fitted classifier itself.
         """
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)), classes)
 
@@ -411,7 +436,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _pilot_targets(self, block: Block) -> Matrix:
         labels = checked_labels(block.y)
         known = [np.unique(column) for column in columns_of(labels)]
-        if any(len(classes) < 2 for classes in known):  # in so few rows; fit itself refuses one class
+        if any(len(classes) < 2 for classes in known):  # in these few rows; fit itself refuses a single class
             return np.zeros((len(labels), 1))
         tasks = Tasks(known if labels.ndim == 2 else known[0])
         return tasks.signs(tasks.codes(labels))
@@ -426,15 +451,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def _ridge_of_one(self) -> float:
-        """The ridge penalty that C = 1 is."""
-        # The slopes of squares and of the squared hinge change by 2, that of the logistic loss by a quarter at most.
+        """The ridge penalty that corresponds to C = 1."""
+        # The second derivative of squares and of the squared hinge is 2, that of the logistic loss at most a quarter.
         return 2.0 if self.loss == "logistic" else 0.5
 
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> float | None:
         return None if self._can_be_tried else 1.0
 
     def _fit_plan(self, plan: ScanPlan, classes: Any, labels: AllLabels | None) -> Self:
-        """Learn by scans of a table, with arguments that are settled; the first finds ``labels``, where not None."""
+        """Fit by scans of a table, with settled arguments; the first scan finds ``labels`` unless None."""
         passes, context = plan.passes, plan.passes.context
         are_known = labels is None
         draft = self._learn_preparation(plan)
@@ -503,18 +528,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def _candidates(self) -> tuple[float, ...]:
-        """The values of C to choose from, which rise; the only one, where there is one."""
+        """The values of C to choose from, in increasing order, or the only one."""
         return STRENGTHS if isinstance(self.C, str) else tuple(np.unique(np.asarray(self.C, dtype=float)).tolist())
 
     def _pilot(self, loss: Loss, seed: int, n_rows: int) -> Loss:
-        """The loss that tells where landmarks are wanted: of several C that in the middle, without rows held out."""
+        """Return the loss that tells where landmarks are needed, with the middle one of several C and all rows."""
         middle = loss.scaled(self._candidates[len(self._candidates) // 2])
         if rule_of(self.C) != HOLDOUT:
             return middle
         return middle.scaled((~held_out(seed, 0, n_rows)).astype(np.float64))
 
     def _fit_exact_squares(self, rows: ExactRows, codes: Codes, weight: Matrix) -> Self:
-        """Coefficients of least squares in which every row has one."""
+        """Fit least squares with a coefficient for every row."""
         check_exact_values(rows.asked)
         self.C_ = self._candidates[0]
         tasks, alpha = Tasks(self.classes_), 0.5 / self.C_
@@ -524,7 +549,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         counts, signs = counts[counted], tasks.signs(codes[counted])
         errors = alpha * beta / counts[:, None]
         own = ridge.solution.leverages(alpha, counts) / np.maximum(weight[counted], 1.0)
-        values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
+        values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of each row
         self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), self._n_factors)
         self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
         self.objective_, self.gap_ = self._in_units_of_rows(ridge.end)
@@ -537,12 +562,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _fit_exact(
         self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
     ) -> None:
-        """Coefficients of the exact machine, by the rows near its margin."""
+        """Fit the exact machine, from the rows near its margin."""
         self.C_ = self._candidates[0]
         loss, left_out = class_loss(self, codes, weights).scaled(self.C_), chosen_rows(seed, weight)
         if not isinstance(loss, SquaredHinge) or not has_landmark_values(map):
             raise ValueError(
-                "map='exact' with loss='squared_hinge' is for one task and a kernel of mercer.kernels, "
+                "map='exact' with loss='squared_hinge' requires one task and a kernel of mercer.kernels, "
                 f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
         fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
@@ -564,20 +589,32 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def n_columns(self) -> int:
-        """Columns of decision values, as far as the classes are known."""
+        """The number of columns of decision values, as far as the classes are known."""
         return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
-        """Learn from more rows, where the loss is "squared".
+        """Learn from more rows, if the loss is "squared".
 
-        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
+        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay
+        fixed.
 
         Parameters
         ----------
-        X, y, sample_weight : as for ``fit``
-        classes : all labels that will ever come, or a list of those of every task
-            Needed in the first call, and may be left out later.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_tasks), or None, default=None
+            The labels. None if X is a table, which has its own.
+        classes : array-like, list of array-likes or None, default=None
+            All labels that will ever occur, or a list with those of every task. Required in the first call, and
+            optional later.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelClassifier
+            The classifier itself.
         """
         self.check_arguments()
         self._check_additive()
@@ -590,7 +627,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
         super()._renew(moments, precision, report)
-        self.calibration_ = None  # the rows of other calls are not here to be left out
+        self.calibration_ = None  # rows of other calls are no longer available to be left out
 
     @property
     def sums_suffice(self) -> bool:
@@ -602,13 +639,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_choice("solver", self.solver, SOLVERS)
         if is_exact(self) and (self.loss == "logistic" or self.keep_statistics):
             raise ValueError(
-                "map='exact' is for loss='squared_hinge', or 'squared' and keep_statistics=False, found "
+                "map='exact' requires loss='squared_hinge', or 'squared' and keep_statistics=False, found "
                 f"loss={self.loss!r} and keep_statistics={self.keep_statistics!r}"
             )
         rules = (GCV, LOO, HOLDOUT) if self.loss == "squared" else (LOO, HOLDOUT)
         check_penalty("C", self.C, (*rules, OPEN))
         if not is_open(self.C) and is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
-            raise ValueError(f"map='exact' and solver='liblinear' take one C, found C={self.C!r}")
+            raise ValueError(f"map='exact' and solver='liblinear' require a single C, found C={self.C!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
@@ -616,11 +653,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
         if self.solver == "wide" and self.loss == "squared" and not (self.has_one_penalty and self.may_iterate):
             raise ValueError(
-                "solver='wide' makes no sums over rows: with loss='squared' give one C and keep_statistics=False, "
+                "solver='wide' keeps no sums over rows: with loss='squared' give one C and keep_statistics=False, "
                 f"found C={self.C!r} and keep_statistics={self.keep_statistics!r}"
             )
         if self.keep_statistics and self.loss != "squared":
-            raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
+            raise ValueError(f"keep_statistics requires loss='squared', found loss={self.loss!r}")
 
     @property
     def _least_alpha(self) -> float:
@@ -640,7 +677,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return works_on_landmarks(self, expected_map(self, n_rows), n_rows) or self._works_wide(n_rows, memory)
 
     def _works_wide(self, n_rows: int, memory: int | None) -> bool:
-        """Whether least squares on so many rows do without second moments."""
+        """Whether least squares on this many rows does without second moments."""
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     def _suits_exactness(self, several_tasks: bool) -> bool:
@@ -650,7 +687,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def _n_factors(self) -> int:
-        return 2  # rows are left out for probabilities
+        return 2  # one of them to leave out rows for probabilities
 
     @property
     def _penalty_beside_squares(self) -> float:
@@ -658,7 +695,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def has_one_penalty(self) -> bool:
-        return is_open(self.C) or not is_several(self.C)  # a pilot gives one
+        return is_open(self.C) or not is_several(self.C)  # a pilot chooses one
 
     @property
     def holds_all_features(self) -> bool:
@@ -690,16 +727,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight={self.class_weight!r} weighs rows by how many there are of each class in all, and sums "
-                "cannot be weighed again: give a dict"
+                f"class_weight={self.class_weight!r} depends on the total number of rows of each class, and sums "
+                "cannot be weighted again: give a dict"
             )
         if is_several(self.C) and rule_of(self.C) not in (GCV, OPEN):
-            raise ValueError(f"C={self.C!r} is chosen by all rows, which sums do not hold: give one number or 'gcv'")
+            raise ValueError(
+                f"choosing C={self.C!r} needs all rows, which sums do not contain: give one number or 'gcv'"
+            )
 
     def _weights_of(self, tasks: Tasks, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:
         if tasks.several and self.loss == "squared" and self.class_weight is not None:
             raise ValueError(
-                "class_weight must be None where loss='squared' has several tasks, which share one sum over the rows, "
+                "class_weight must be None if loss='squared' has several tasks, which share one sum over the rows, "
                 f"found {self.class_weight!r}"
             )
         return tasks.weights(self.class_weight, y, row_weight)
@@ -720,7 +759,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return super()._difference(other)
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
-        """1 and -1, and the weights of rows times those of their classes."""
+        """Return 1 and -1, and the weights of rows times those of their classes."""
         tasks, weight = Tasks(self.classes_), chunk.weight
         codes = tasks.codes(chunk.y, chunk.first)
         if self._class_weights is not None:
@@ -734,7 +773,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         report: Reporter | None,
         kept: KeptRows | None = None,
     ) -> Factor | None:
-        """Ridge regression on targets 1 and -1."""
+        """Solve ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
         C, path = self._candidates[0], None
         if is_several(self.C):
@@ -758,28 +797,28 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return factor
 
     def _in_units_of_rows(self, end: RidgeEnd) -> RidgeEnd:
-        """An objective in which a squared residual counts C, in place of 1 / 2."""
+        """Return the objective in units in which a squared residual has the factor C instead of 1 / 2."""
         return end._replace(objective=2.0 * self.C_ * end.objective)
 
     def _best_of_squares(self, rule: str, found: Tried) -> tuple[float, PenaltyPath]:
-        """The best C by squared errors, and what all of them have found."""
+        """Return the best C by squared errors, and the results of all of them."""
         scores, several = found.scores.sum(axis=1)[::-1], self._candidates
         best = len(several) - 1 - best_of(found.scores, np.ones(found.scores.shape[1]))
         objectives = tuple(found.path.objective(alpha) / alpha for alpha in found.alphas[::-1].tolist())
         return several[best], PenaltyPath(rule, several, tuple(scores.tolist()), objectives, (1,) * len(several))
 
     def _kept_signs(self, kept: KeptRows) -> Sample:
-        """Features of kept rows, 1 and -1 for their classes, and what they count."""
+        """Return the features of kept rows, their classes as 1 and -1, and their weights."""
         Z, codes, weight = kept.all()
         counts = weight if self._class_weights is None else weight * self._class_weights[0][codes[:, 0]]
         return Z, Tasks(self.classes_).signs(codes), counts
 
     def _left_one_out(self, moments: Moments, factor: Factor | None, kept: KeptRows) -> Calibration:
-        """How the decision values of least squares become probabilities: by those of rows left out one by one."""
+        """Return the calibration of least squares, from decision values of rows left out one by one."""
         Z, codes, weight = kept.all()
         tasks, counts = Tasks(self.classes_), self._kept_signs(kept)[2]
         own = Leverages.of(moments, factor, bool(self.fit_intercept), self._precision).at(Z)
-        own *= counts / np.maximum(weight, 1.0)  # one copy of a row that counts as several
+        own *= counts / np.maximum(weight, 1.0)  # leave out one copy of a row that counts as several
         values = Z @ self.coef_.T + self.intercept_
         values -= (own / np.maximum(1.0 - own, NEAREST))[:, None] * (tasks.signs(codes) - values)
         return learned("leave-one-out", tasks, values, codes, [counts] * codes.shape[1])
@@ -787,12 +826,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _check_finite(self, W: Matrix) -> None:
         if not np.isfinite(W).all():
             raise ValueError(
-                f"the coefficients overflow: lower C, found {self.C_:g}, or the weights of rows and classes, or scale "
+                f"the coefficients overflow with C={self.C_:g}: lower C or the weights of rows and classes, or scale "
                 "the rows down"
             )
 
     def _adopt(self, W: Matrix) -> None:
-        """Take coefficients, one column per class, with the intercept as the last row where there is one."""
+        """Set the coefficients, one column per class, with the intercept as the last row if there is one."""
         self._check_finite(W)
         width = self.map_.n_components_
         self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
@@ -807,27 +846,29 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @in_kind_of_rows
     def decision_function(self, X: Any) -> Any:
-        """How far rows are on the side of each class; of two classes, on that of the second.
+        """Return how far rows are on the side of each class, or of the second of two classes.
 
-        Far from all rows that were learned from nothing is known but the intercept. On rows that extrapolate (see
-        :meth:`extrapolates`) decision values therefore fall back to ``intercept_``: with a kernel of the difference of
-        two rows, such as the Gaussian one, the part that the features give is multiplied by 0.1 over the row's distance
-        from the region, and classes and probabilities follow. Kernels that grow with the rows, such as polynomials,
-        are left as they are, and so is the certainty they have far away.
+        Far from all training rows nothing is known except the intercept. On rows that extrapolate (see
+        :meth:`extrapolates`), decision values therefore fall back to ``intercept_``: if the kernel depends on the
+        difference of two rows, like the Gaussian one, the contribution of the features is multiplied by 0.1 over the
+        row's distance from the region, and classes and probabilities change accordingly. Kernels that grow with the
+        rows, such as polynomials, are not changed, so their predictions stay confident far away.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
+        ndarray of shape (n_samples,) or (n_samples, n_classes), or list of these
+            The decision values; a list with one array per task if there are several.
         """
         check_is_fitted(self)
         return Tasks(self.classes_).apart(self._decision_values(X))
 
     def _decision_values(self, X: Any) -> NDArray[Any]:
-        """Decision values, one column per row of ``coef_``."""
+        """Return decision values, one column per row of ``coef_``."""
         falls_back = hasattr(self, "region_") and decays(self.map_.kernel_)
 
         def left(prepared: Any) -> Matrix:
@@ -838,45 +879,55 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[Any]:
-        """The classes of rows.
+        """Predict the classes of rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_tasks)
+        ndarray of shape (n_samples,) or (n_samples, n_tasks)
+            The labels.
         """
         check_is_fitted(self)
         return Tasks(self.classes_).predicted(self._decision_values(X))
 
     @in_kind_of_rows
     def predict_proba(self, X: Any) -> Any:
-        """The probability of every class, one column per class.
+        """Predict the probability of every class.
 
         ``fit`` learns curves from decision values to probabilities, on rows as if they had been left out
-        (``calibration_`` tells how). With ``loss="logistic"`` they are the softmax of decision values, times one number
-        that makes up for the penalty. The most likely class is that of ``predict``. After ``partial_fit``, ``merge``
-        and ``forget`` there are none.
+        (``calibration_`` says how). With ``loss="logistic"`` probabilities are the softmax of decision values times one
+        number that compensates for the penalty. The most likely class is that of ``predict``. After ``partial_fit``,
+        ``merge`` and ``forget`` there are no probabilities.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        array of shape (n_rows, n_classes); for several tasks a list of such
+        ndarray of shape (n_samples, n_classes), or list of these
+            The probabilities, one column per class; a list with one array per task if there are several.
         """
         return each(probabilities, self._log_odds_at(X))
 
     @in_kind_of_rows
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithms of ``predict_proba``.
+        """Predict the logarithms of the probabilities of every class.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of these
+            The logarithms of ``predict_proba``.
         """
         return each(log_probabilities, self._log_odds_at(X))
 
@@ -886,28 +937,30 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether it is fitted such that ``predict_proba`` has an answer."""
+        """Whether the model was fitted so that ``predict_proba`` works."""
         return self.loss == "logistic" or getattr(self, "calibration_", None) is not None
 
     def log_odds(self, values: Any) -> Any:
-        """Decision values on the scale on which their softmax has probabilities.
+        """Convert decision values to values whose softmax gives the probabilities.
 
         Parameters
         ----------
-        values : what ``decision_function`` gives
+        values : ndarray or list of ndarrays
+            The result of ``decision_function``.
 
         Returns
         -------
-        the same, of the same shape
+        ndarray or list of ndarrays
+            The converted values, of the same shape.
         """
         check_is_fitted(self)
         calibration, is_own = self.calibration_, self.loss == "logistic"
         if calibration is None and is_own:
-            return values  # in files of earlier versions
+            return values  # models in files of earlier versions
         if calibration is None:
             raise ValueError(
-                f"probabilities with loss={self.loss!r} are learned in fit, and this model has none: it has learned "
-                "in batches, or is from a file of an earlier version; fit it again, or use loss='logistic'"
+                f"this model has no probabilities, because with loss={self.loss!r} only fit learns them, and it was "
+                "trained in batches or is from a file of an earlier version; fit it again, or use loss='logistic'"
             )
         tasks = Tasks(self.classes_)
         parts = values if tasks.several else [values]
@@ -918,11 +971,21 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return found if tasks.several else found[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
-        """The accuracy; with several tasks, the share of rows for which every class is right.
+        """Return the accuracy; with several tasks, the share of rows for which all classes are correct.
 
         Parameters
         ----------
-        X, y, sample_weight : as for ``fit``
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_tasks), or None, default=None
+            The true labels. None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        float
+            The accuracy.
         """
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
@@ -963,8 +1026,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if hasattr(self, "classes_"):
             self._class_weights = getattr(self, "_class_weights", None)
             if hasattr(self, "coef_") and not hasattr(self, "C_"):
-                self.C_ = self._candidates[0]  # which older files do not have
-            self.calibration_ = calibration = getattr(self, "calibration_", None)  # which older files do not have
+                self.C_ = self._candidates[0]  # older files do not have it
+            self.calibration_ = calibration = getattr(self, "calibration_", None)  # older files do not have it
             if calibration is not None:
                 sizes = {len(part) for part in (calibration.slopes, calibration.bends, calibration.offsets)}
                 self._refuse_unless(sizes == {self._n_targets})
@@ -979,7 +1042,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
 
 def class_loss(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> Loss:
-    """The loss for C = 1, from the class of every row in every task, and what it counts there."""
+    """Return the loss for C = 1, from the class of every row in every task, and its weight there."""
     tasks = zip(Tasks(model.classes_).classes, codes.T, weights, strict=True)
     losses = [loss_named(model.loss, len(classes))(mine, len(classes), weight) for classes, mine, weight in tasks]
     return SideBySide(losses) if len(losses) > 1 else losses[0]
@@ -988,7 +1051,7 @@ def class_loss(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> 
 def least_loss(
     model: LinearClassifier, design: Design, loss: Loss, codes: Codes, weights: list[Matrix], start: Matrix | None
 ) -> tuple[Matrix, Report, Newton | None]:
-    """Coefficients of least loss, how they were found, and by whom; nobody where LIBLINEAR found them."""
+    """Return the coefficients with the smallest loss, how they were found, and the solver; None for LIBLINEAR."""
     if isinstance(design, HeldFeatures) and model.solver == "liblinear":
         pairs = zip(codes.T, weights, strict=True)
         found, reports = zip(*(liblinear(model, design, mine, weight) for mine, weight in pairs), strict=True)
@@ -1007,10 +1070,10 @@ def calibrated(
     weights: list[Matrix],
     weight: Matrix,
 ) -> Calibration:
-    """How the decision values of least loss become probabilities: learned on those of rows that are left out.
+    """Return how decision values become probabilities, learned from those of rows that are left out.
 
-    Each of few rows is left out by itself. Some of many are left out together: a step or a few from the solution bring
-    the objective without them close to its least value.
+    If there are few rows, each is left out by itself. Otherwise some are left out all at once: a few steps from the
+    solution bring the objective without them close to its minimum.
     """
     tasks, found = Tasks(model.classes_), learned_sharpness if model.loss == "logistic" else learned
     if design.n_rows <= SMALL:
@@ -1025,12 +1088,12 @@ def calibrated(
         return found(method, tasks, values[counted], codes[counted], counts)
     rows, kept = chosen_rows(model.map_.seed_, weight), np.ones(design.n_rows)
     kept[rows] = 0.0
-    if model.loss == "logistic":  # whose sharpness depends on the penalty: others count for those left out
+    if model.loss == "logistic":  # its sharpness depends on the penalty: the other rows take over their weight
         kept *= float(weight.sum()) / max(float(kept @ weight), 1e-300)
     others = loss.scaled(kept)
     again = solver_for(design, others) if solver is None else solver.for_loss(others)
     enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
-    # On landmarks every step is a whole Newton step, of which the first forgets almost all.
+    # On landmarks every step is a full Newton step, and the first one removes almost all influence of these rows.
     steps = 1 if isinstance(design, LandmarkFeatures) else int(model.max_iter)
     with unkept(design):
         forgotten = again.minimise(enough, steps, W).W

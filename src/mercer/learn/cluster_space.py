@@ -1,13 +1,14 @@
-r"""Where clusters lie: among the features of a map, or among those of landmarks, which are never made.
+r"""The space in which clusters lie: the features of a map, or those of landmarks, which are never computed.
 
 With landmarks L and the factor T of :math:`k(L, L) = T T^\top`, the features of a row are :math:`T^{-1} k(L, x)`. Means
-of features are :math:`T^{-1}` times means of kernel values, and a centre c has the product
-:math:`k(x, L) T^{-\top} c` with a row: a pass takes n D operations for every centre, and none of the n D^2 that
-whitened features take. Distances are then those of the kernel itself,
+of features are :math:`T^{-1}` times means of kernel values, and the inner product of a centre c and a row is
+:math:`k(x, L) T^{-\top} c`: a pass takes n D operations for every centre, and none of the n D^2 that whitened features
+take. Distances are then those of the kernel itself,
 
 .. math:: k(x, x) - 2 k(x, L) T^{-\top} c + \|c\|^2
 
-which exceed distances among features by what the landmarks leave of a row, and that is the same for all centres.
+which exceed distances among features by the part of a row that the landmarks miss, and that is the same for all
+centres.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Matrix = NDArray[np.float64]
 
 
 class Centres(NamedTuple):
-    """Centres as distances from rows need them.
+    """Centres in the form that distances from rows require.
 
     Parameters
     ----------
@@ -41,52 +42,55 @@ class Centres(NamedTuple):
     lengths: Matrix
 
     def distances(self, Z: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
-        """The squared distances of rows with features Z and squared lengths ``own``."""
+        """Return the squared distances of rows with features Z and squared lengths ``own``."""
         products = Z @ self.points.astype(Z.dtype).T
         return np.maximum(own[:, None] - 2 * products + self.lengths.astype(Z.dtype), 0)
 
 
 class FeatureSpace:
-    """Features as a map makes them.
+    """Features as a map computes them.
 
     Parameters
     ----------
     features : callable
-        The features of prepared rows, given with the number of the first.
+        Returns the features of prepared rows, given the rows and the number of the first.
     """
 
     def __init__(self, features: Features):
         self.features = features
 
     def whole(self, X: Any) -> Matrix:
-        """The coordinates of a few rows, in float64."""
+        """Return the coordinates of a few rows, in float64."""
         return self.features(X, 0).astype(np.float64)
 
     def centres(self, C: Matrix) -> Centres:
-        """Centres at these coordinates."""
+        """Return centres at these coordinates."""
         return Centres(C, squares(C))
 
     def sums(self, totals: Matrix) -> Matrix:
-        """The sums of coordinates of rows, from those of their features."""
+        """Return the sums of coordinates of rows, from those of their features."""
         return totals
 
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:
-        """The squared lengths of the rows of a chunk with features Z."""
+        """Return the squared lengths of the rows of a chunk with features Z."""
         return squares(Z)
 
 
 class LandmarkSpace(FeatureSpace):
-    """The features of landmarks, of which only kernel values are made.
+    """The features of landmarks, for which only kernel values are computed.
 
     Parameters
     ----------
     values : callable
-        The kernel values of prepared rows at the landmarks, given with the number of the first.
+        Returns the kernel values of prepared rows at the landmarks, given the rows and the number of the first.
     kernel : Kernel
+        The kernel.
     root : LandmarkRoot
+        The factor of the kernel matrix of the landmarks.
     n_rows : int
+        The number of rows.
     dtype : dtype
-        That of the rows.
+        The type of the rows.
     """
 
     def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot, n_rows: int, dtype: Any):
@@ -95,7 +99,7 @@ class LandmarkSpace(FeatureSpace):
         self._lengths = np.empty(n_rows, dtype=dtype)
 
     def _watched(self, X: Any, first: int) -> NDArray[Any]:
-        """Kernel values; k(x, x) is found in passing, since no pass over the rows is made for it alone."""
+        """Return kernel values; k(x, x) is computed along the way, which saves a separate pass over the rows."""
         self._lengths[first : first + X.shape[0]] = self._kernel.diag(X)
         return self._values(X, first)
 

@@ -1,4 +1,4 @@
-"""What steers a fit from outside: who is told, where it is kept, what memory it may take and where it starts."""
+"""Everything outside a learner that affects its fit: progress, checkpoints, memory and the starting point."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FitContext:
-    """How one fit is run, beside the arguments of the learner, which say what is learned.
+    """How one fit is run, apart from the arguments of the learner, which say what is learned.
 
-    ``fit`` of a learner takes the default; :func:`mercer.persist.train` and :class:`mercer.choose.Search` make their
-    own and hand it to ``fit_table``. The model depends on none of it but ``preparation``, which takes the place of what
-    would be learned of the columns, and ``warm_start``, which changes where a solver begins, and so the last digits of
-    what it finds.
+    ``fit`` of a learner uses the default; :func:`mercer.persist.train` and :class:`mercer.choose.Search` create their
+    own and pass it to ``fit_table``. The model depends on nothing in it except ``preparation``, which replaces what
+    would be learned about the columns, and ``warm_start``, which changes where a solver starts and so the last digits
+    of its result.
 
     Parameters
     ----------
     progress : callable or None, default=None
-        Called with every :class:`mercer.learn.Progress`, after the callback of the learner.
+        A function that is called with every :class:`mercer.learn.Progress`, after the callback of the learner.
     checkpoint : CheckpointState or None, default=None
-        Keeps what passes over the rows have found, for another fit to resume from.
+        Keeps the results of passes over the rows, from which another fit can resume.
     memory : int or None, default=None
-        The largest number of bytes that the fit may take; None is what the machine has.
+        The largest number of bytes that the fit may take. None means the memory of the machine.
     warm_start : KernelClassifier or None, default=None
-        A machine that is fitted to the same rows with fewer features, or with another loss. A solver that iterates
-        begins with its coefficients where the features of both agree.
+        A machine fitted to the same rows with fewer features, or with another loss. An iterative solver starts with its
+        coefficients if the features of both agree.
     counts_hits : bool, default=False
-        Whether the targets of a regression are codes of classes, 1 and -1, so that the leave-one-out predictions with
-        the right sign are counted; the regressor then has ``hits_``, their share for every alpha.
+        Whether the targets of a regression are codes of classes, 1 and -1, so that leave-one-out predictions with the
+        correct sign are counted. The regressor then has ``hits_``, their share for every alpha.
     preparation : Preparation or None, default=None
-        How rows are prepared, where that is known already, with the scales of learned columns. A learner that leaves
+        How rows are prepared, if that is already known, including the scales of learned columns. A learner that leaves
         its kernel to a pilot chooses among the scales that such a preparation can have.
     device : Device or None, default=None
-        Where the arithmetic is done, for a learner whose ``device`` is None; both None is the processor.
+        Where to compute if the ``device`` of the learner is None. If both are None, this is the CPU.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class FitContext:
     device: Device | None = None
 
     def seed(self, random_state: RandomState) -> int:
-        """The integer that names the randomness of the next map: in a fit that is resumed, the one drawn at first."""
+        """Return the seed of the next map; a resumed fit uses the one drawn at first."""
         if self.checkpoint is None:
             return as_seed(random_state)
         return self.checkpoint.seed(lambda: as_seed(random_state))

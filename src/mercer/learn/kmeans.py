@@ -36,15 +36,15 @@ from .solvers.choice import has_landmark_values, has_many_landmarks
 Matrix = NDArray[np.float64]
 
 USUAL_PASSES = 15
-"""How many passes a start is expected to take, before any has ended."""
+"""The number of passes that a start is expected to take, until one has ended."""
 SEED_ROWS = 100
-"""Rows a cluster among which the first centres are sought."""
+"""The number of rows per cluster from which the first centres are drawn."""
 EQUAL = 1e-6
 """Inertias that differ by no more than this share are those of the same clusters."""
 
 
 class Clustering(NamedTuple):
-    """Coordinates of centres, the sum of squared distances to the nearest ones, and how many passes it took."""
+    """Coordinates of centres, the sum of squared distances to the nearest ones, and the number of passes."""
 
     centres: Matrix
     inertia: float
@@ -52,93 +52,96 @@ class Clustering(NamedTuple):
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, KernelMachine):
-    r"""k-means with a kernel: clusters that need not be round, in time and memory linear in the number of rows.
+    """K-means with a kernel: clusters of any shape, in time and memory linear in the number of rows.
 
-    Centres are means of features, and a row belongs to the nearest: Lloyd's iterations, which begin at centres by
-    k-means++. With ``batch_rows``, every step looks at that many rows only, taken in turn, and centres move by ever
-    smaller shares: for far more rows than are needed. Of :class:`mercer.Nystrom` with 512 landmarks or more, fewer than
-    rows, no whitened features are made: centres are combinations of plain kernel values, and distances from them are
-    those of the kernel itself.
+    Centres are means of features, and a row belongs to the nearest one: Lloyd's iterations, starting from centres drawn
+    by k-means++. With ``batch_rows``, each step uses only that many rows, taken in turn, and centres move by smaller
+    and smaller shares; this is for far more rows than are needed. With :class:`mercer.Nystrom` and at least 512
+    landmarks, but fewer than rows, no whitened features are computed: centres are combinations of plain kernel values,
+    and distances from them are those of the kernel itself.
 
     Parameters
     ----------
     kernel : Kernel, str, callable or None, default=None
-        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
-        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
-        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
-        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+        The kernel: a kernel of :mod:`mercer.kernels`, text that describes one such as ``"gaussian(0.5)"``, a function
+        of two rows, or "precomputed". None means ``Gaussian("scale")``. With "precomputed", ``fit`` expects the square
+        kernel matrix in place of rows, and predictions expect the kernel values of new rows against the training rows,
+        of which only the columns ``map_.component_indices_`` are used. A function and "precomputed" require
+        :class:`mercer.Nystrom`, which "auto" uses.
     n_components : int or None, default=None
-        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
-        and take more time.
+        The number of features of the map, D. More features approximate the kernel better and take more time. None means
+        1024.
     map : str or FeatureMap, default="auto"
-        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        The map that computes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        has its own kernel, width and seed. "auto" uses the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` with all rows as landmarks, which is exact, if at most ``n_components`` rows are
+        distinct.
     n_clusters : int, default=8
         The number of clusters.
     n_init : int, default=3
-        How often to begin anew, from other centres; the clusters of least inertia are kept.
+        The number of starts from different centres; the clusters with the smallest inertia are kept.
     max_iter : int, default=100
-        The largest number of passes over the rows, each time.
+        The largest number of passes over the rows per start.
     tol : float, default=1e-4
-        The iterations stop when the inertia falls by less than this share of itself.
+        Iterations stop when the inertia decreases by less than this share of its value.
     batch_rows : int or None, default=None
-        How many rows are looked at before the centres move; None is all of them.
+        The number of rows that are used before the centres move. None means all rows.
     memory : int, str or None, default=None
-        How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
-        where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
+        The largest amount of memory for features, in bytes or as text like "2GB". Features that fit are kept between
+        passes; otherwise they are computed again in every pass. None means a quarter of the machine's memory.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
-        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
-        also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
-        its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those
-        of levels that fewer than one row in 32 has.
+        How rows are scaled before the map: columns to mean 0 and variance 1 ("standard"), all columns by the same
+        factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all (None).
+        "auto" chooses by the values in the rows, and then also tames heavy tails, pools rare levels and drops constant
+        columns; for a kernel that is given with its bandwidths it means None. Zeros of sparse rows stay zeros. If
+        columns have more than 512 levels in total, so do the zeros of levels that fewer than one row in 32 has.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
-        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
-        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
+        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        about missing values in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
-        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
     dates : {"number", "parts"}, default="number"
-        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
-        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
-        and hour. Durations and times of day are numbers of days either way.
+        How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
+        UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
+        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
-        The number of threads; None is as many as BLAS may use, -1 one per core.
+        The number of threads. None means as many as BLAS may use, -1 one per core.
     callback : callable or None, default=None
-        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
-        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
+        A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
+        once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_rows,)
         The cluster of every row of ``fit``.
     centres_ : ndarray of shape (n_clusters, D)
-        The centres, among the features. Where ``map_`` has ``whiten=False`` its features are plain kernel values, and
-        centres are coefficients of these.
+        The centres, among the features. If ``map_`` has ``whiten=False``, its features are plain kernel values, and the
+        centres are coefficients for these.
     centre_lengths_ : ndarray of shape (n_clusters,)
         The squared lengths of the centres.
     inertia_ : float
         The sum of squared distances to the nearest centres.
     n_iter_ : int
-        The number of passes that led to them.
+        The number of passes of the best start.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
     target_name_ : str, int, tuple of str or None
-        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names.
     weight_name_ : str, int or None
         The column of the weights in that table.
     first_rows_ : tuple of str
-        Fingerprints of the first rows of that table, by which they are known again.
+        Fingerprints of the first rows of that table, by which they are recognised.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
-        Their names, where all of them are text.
+        Their names, if all of them are text.
 
     Examples
     --------
@@ -193,27 +196,34 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.memory = memory
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows.
+        """Fit clusters to rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        KernelKMeans
+            The fitted learner itself.
         """
         return self.fit_table(self.table_to_fit(X, y), FitContext())
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if sample_weight is not None:
-            raise TypeError("KernelKMeans counts all rows alike, found sample_weight")
+            raise TypeError("KernelKMeans does not support weights, found sample_weight")
         return super()._labelled(X, y, sample_weight, reset)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         if table.head().weight is not None:
-            raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
+            raise ValueError("KernelKMeans does not support weights, found blocks with weights")
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         if rows.n_rows < self.n_clusters:
             raise ValueError(
-                f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
+                f"n_clusters={self.n_clusters} must not exceed the number of rows, found n_samples={rows.n_rows}"
             )
         width = self.map_.n_components_
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
@@ -246,7 +256,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return clone(chosen).set_params(whiten=False) if many else chosen
 
     def _space(self, rows: PreparedRows) -> FeatureSpace:
-        """Where the clusters of these rows lie."""
+        """Return the space in which the clusters of these rows lie."""
         if not self._is_plain:
             return FeatureSpace(self.features_of)
         root = landmark_root(self.map_, float(np.finfo(rows.dtype).eps), self.n_jobs)
@@ -280,14 +290,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return [Work("features", features_work(n_rows, width)), *self._passes(n_rows, width, starts)]
 
     def _passes(self, n_rows: int, width: int, starts: list[int]) -> list[Work]:
-        """The work of all starts, given the number of passes of each, and of the labels at the end."""
+        """Return the work of all starts, given the number of passes of each, and of the final labels."""
         size = 2.0 * n_rows * width * int(self.n_clusters)
         clusters, inertia = (Work(what, size) for what in ("clusters", "inertia"))
         ends = [work for count in starts for work in [*(count * [clusters]), inertia]]
         return [*ends, Work("labels", size), Work("solution", 0.0)]
 
     def _ended(self, design: FeatureMatrix, space: FeatureSpace, centres: Matrix, start: int) -> Clustering:
-        """What comes of a start, unless it is known."""
+        """Return the result of a start, computed unless a checkpoint contains it."""
         checkpoint = design.passes.context.checkpoint
         if checkpoint is None:
             return self._lloyd(design, space, centres, start)
@@ -333,7 +343,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _in_batches(
         self, design: FeatureMatrix, space: FeatureSpace, centres: Matrix, weight: Matrix
     ) -> tuple[Matrix, Matrix, float]:
-        """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
+        """Make one pass in which centres move after every few chunks, towards the mean of their rows so far."""
         total, batch, size, done = 0.0, [], 0, 0
         tell = design.passes.begin("clusters")
         for part in design.chunks():
@@ -348,7 +358,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return centres, weight, total
 
     def _distances(self, X: Any) -> NDArray[Any]:
-        """Squared distances to the centres."""
+        """Return squared distances to the centres."""
         centres, is_plain = Centres(self.centres_, self.centre_lengths_), self._is_plain
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
@@ -358,32 +368,51 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return self._by_rows(X, part)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The distances of rows to all centres, among features; at many landmarks, those of the kernel itself.
+        """Return the distances of rows to all centres, among features; with many landmarks, those of the kernel itself.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            The distances.
         """
         check_is_fitted(self)
         return np.sqrt(self._distances(X))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """The clusters of rows.
+        """Return the clusters of rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The number of the nearest centre, for every row.
         """
         check_is_fitted(self)
         return self._distances(X).argmin(axis=1).astype(np.int32)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the sum of squared distances to the nearest centres.
+        """Return minus the sum of squared distances to the nearest centres.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        float
+            The score; larger is better.
         """
         check_is_fitted(self)
         return -float(self._distances(X).min(axis=1).sum())
@@ -401,7 +430,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def check_arrays(self) -> None:
         if hasattr(self, "centres_") and not hasattr(self, "centre_lengths_"):
-            self.centre_lengths_ = squares(self.centres_)  # which older files do not have
+            self.centre_lengths_ = squares(self.centres_)  # older files do not have it
         self._refuse_unless(all(hasattr(self, name) for name in (*self.array_layout(), *self.learned_types)))
         self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_) == len(self.centre_lengths_))
 
@@ -418,9 +447,9 @@ def moved(
     coordinates: Matrix,
     tell: Callable[[int], None] | None,
 ) -> tuple[Matrix, Matrix, float]:
-    """The sums and numbers of the rows nearest to the centre at each of some coordinates, and their squared distances.
+    """Return the sums and numbers of the rows nearest to each centre at some coordinates, and their squared distances.
 
-    ``tell`` is told of the rows that are done.
+    ``tell`` is called with the number of rows that are done.
     """
     centres = space.centres(coordinates)
 
@@ -438,7 +467,7 @@ def moved(
 
 
 def nearest(design: FeatureMatrix, space: FeatureSpace, centres: Centres) -> NDArray[np.int32]:
-    """The number of the nearest centre, for every row."""
+    """Return the number of the nearest centre, for every row."""
     labels = np.empty(design.n_rows, dtype=np.int32)
 
     def work(part: FeatureChunk) -> tuple[Matrix]:
@@ -451,9 +480,9 @@ def nearest(design: FeatureMatrix, space: FeatureSpace, centres: Centres) -> NDA
 
 
 def spread_rows(Z: Matrix, count: int, rng: Stream) -> Matrix:
-    """Rows by k-means++: each next one with a probability in proportion to its squared distance from those before.
+    """Draw rows by k-means++: each one with a probability proportional to its squared distance from the previous ones.
 
-    Of a few that are drawn, the one is taken that leaves the least sum of squared distances.
+    Several candidates are drawn, and the one that leaves the smallest sum of squared distances is chosen.
     """
     uniforms = rng.uniforms((count, 2 + int(np.log(count))))
     chosen = [int(uniforms[0, 0] * len(Z))]

@@ -365,12 +365,8 @@ class KernelMachine(MachineParameters):
     @property
     def _is_pairwise(self) -> bool:
         """Whether rows are rows of a kernel matrix."""
-        named = self.get_params(deep=True).items()
-        return any(
-            isinstance(value, str) and value == "precomputed"
-            for name, value in named
-            if name == "kernel" or name.startswith("map__")
-        )
+        of_map = self.map.get_params().values() if isinstance(self.map, FeatureMap) else ()
+        return any(isinstance(value, str) and value == "precomputed" for value in (self.kernel, *of_map))
 
     def _check_pairwise(self) -> None:
         if self._is_pairwise and not (self.asked_scale is None and self.asked_missing == "error"):
@@ -562,15 +558,21 @@ class KernelMachine(MachineParameters):
             check_rows(self.map_.kernel_, prepared, numbers.start, table.where)
             return function(prepared, numbers.start)
 
-        head = part(slice(0, 1))
-        self.preparation_.new_gaps.clear()  # this row comes again
-        out = np.empty((X.shape[0], *head.shape[1:]), dtype=head.dtype)
+        together = together or min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
+        threads, n_rows = self.n_jobs if n_jobs is None else n_jobs, X.shape[0]
+        if 0 < n_rows <= together:  # one call is enough, and for a single row it is what takes the time
+            found: list[NDArray[Any]] = []
+            run_tiles(lambda rows: found.append(part(rows)), n_rows, together, threads)
+            out = found[0]
+        else:
+            head = part(slice(0, 1))
+            self.preparation_.new_gaps.clear()  # this row comes again
+            out = np.empty((n_rows, *head.shape[1:]), dtype=head.dtype)
 
-        def fill(rows: slice) -> None:
-            out[rows] = part(rows)
+            def fill(rows: slice) -> None:
+                out[rows] = part(rows)
 
-        usual = min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
-        run_tiles(fill, X.shape[0], together or usual, self.n_jobs if n_jobs is None else n_jobs)
+            run_tiles(fill, n_rows, together, threads)
         self.preparation_.new_gaps.tell()
         return out
 

@@ -22,13 +22,16 @@ from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
+from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
 from .estimates.time_forecast import Work, sums_work
 from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PreparedRows
-from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out, is_several, rule_of
-from .machine import KernelMachine, row_stream
+from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
+from .left_out.calibration import KeptRows
+from .left_out.leverages import LeftOut
+from .machine import row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
@@ -37,13 +40,12 @@ from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
 from .protocols import LinearMachine
 from .solvers.choice import SolverCost, is_cheaper_exactly, path_cost, sums_cost
+from .solvers.evidence import Evidence, evident_alphas
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments, chunk_rows
 from .statistics.moments import SAFETY, precision_of, trace_of
 from .targets.regression_targets import checked_targets
 from .training_rows.region import MARGIN, Extremes, Region
-from .validation.calibration import KeptRows
-from .validation.leverages import LeftOut
 
 Matrix = NDArray[np.float64]
 PREPARATIONS = (OPEN, None)
@@ -71,7 +73,7 @@ class Tried(NamedTuple):
     """Where they were counted, the share of rows whose class each tells right."""
 
 
-class AdditiveMachine(KernelMachine, ABC):
+class AdditiveMachine(ColumnEffects, ABC):
     """A machine that is solved from the moments of features and targets."""
 
     keep_statistics: bool
@@ -535,6 +537,13 @@ class AdditiveMachine(KernelMachine, ABC):
         if rule == LOO:
             assert rows is not None
             return Tried(path, alphas, *self._left_out_errors(path, alphas, centred, rows))
+        if rule == EVIDENCE:
+            if not path.weight > path.intercept:
+                found = f"n_samples={int(moments.rows[0])} of weight {path.weight:g}"
+                raise ValueError(f"alpha='evidence' needs rows of a weight above 1 in all, found {found}")
+            alphas = evident_alphas(path)
+            errors = [Evidence.of_path(path, alpha).errors for alpha in alphas.tolist()]
+            return Tried(path, alphas, np.stack(errors), {})
         return Tried(path, alphas, np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {})
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""KernelNovelty: which rows are unlike those that were learned from."""
+"""KernelNovelty: rows that are unlike the training rows."""
 
 from __future__ import annotations
 
@@ -32,97 +32,101 @@ from .statistics.kept_sample import KeptSample
 Matrix = NDArray[np.float64]
 
 EXACT_SUMS = 1e-4
-"""Below this alpha products of features are summed in float64: those of float32 would be off by as much."""
+"""Below this alpha, products of features are summed in float64: the error of float32 would be as large."""
 
 
 class KernelNovelty(OutlierMixin, KernelMachine):
-    r"""Novelty detection with a kernel, from one pass over the rows: scores, p-values, and rows in batches.
-
-    A row scores by its squared Mahalanobis distance from the mean of the features,
-
-    .. math:: s(x) = (z - \bar z)^\top (\Sigma + \lambda I)^{-1} (z - \bar z), \qquad
-        \lambda = \alpha \operatorname{tr} \Sigma,
-
-    with :math:`\Sigma` their covariance. Of landmarks, what the features leave of :math:`k(x, x)` is added, divided by
-    :math:`\lambda`, so that a row far from all landmarks scores high; with all rows as landmarks, as "auto" takes where
-    there are no more than ``n_components``, that is the distance in the space of the kernel itself.
-
-    The p-value of a row is the share of rows of ``fit`` that score at least as high, each by a model without it. These
-    scores of up to 1,024 rows come from the same sums by a formula. A row of the same distribution is thus called novel
-    with a probability of about ``level``.
+    r"""Novelty detection with a kernel, in one pass over the rows: scores, p-values, and rows in batches.
 
     Parameters
     ----------
     kernel : Kernel, str, callable or None, default=None
-        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, or a function of two rows, which needs :class:`mercer.Nystrom`. None is
-        ``Gaussian("scale")``.
+        The kernel: a kernel of :mod:`mercer.kernels`, text that describes one such as ``"gaussian(0.5)"``, or a
+        function of two rows, which requires :class:`mercer.Nystrom`. None means ``Gaussian("scale")``.
     n_components : int or None, default=None
-        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
-        and take more time.
+        The number of features of the map, D. More features approximate the kernel better and take more time. None means
+        1024.
     map : str or FeatureMap, default="auto"
-        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        The map that computes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        has its own kernel, width and seed. "auto" uses the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` with all rows as landmarks, which is exact, if at most ``n_components`` rows are
+        distinct.
     level : float, default=0.05
         The share of rows like those of ``fit`` that ``predict`` calls novel.
     alpha : float, default=0.01
-        What is added to the covariance, as a share of its trace. A small one looks for rows in directions that the
-        rows of ``fit`` do not have; with a large one the score is the distance from their mean, as that of a density.
+        What is added to the covariance, as a share of its trace. A small value looks for rows in directions that the
+        rows of ``fit`` do not have; with a large value the score is the distance from their mean, similar to a density.
     keep_statistics : bool, default=False
         Whether ``fit`` keeps its sums, so that ``partial_fit`` and ``merge`` can add to them.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
-        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
-        also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
-        its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those
-        of levels that fewer than one row in 32 has.
+        How rows are scaled before the map: columns to mean 0 and variance 1 ("standard"), all columns by the same
+        factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all (None).
+        "auto" chooses by the values in the rows, and then also tames heavy tails, pools rare levels and drops constant
+        columns; for a kernel that is given with its bandwidths it means None. Zeros of sparse rows stay zeros. If
+        columns have more than 512 levels in total, so do the zeros of levels that fewer than one row in 32 has.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
-        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
-        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
+        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        about missing values in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
-        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
     dates : {"number", "parts"}, default="number"
-        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
-        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
-        and hour. Durations and times of day are numbers of days either way.
+        How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
+        UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
+        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
-        The number of threads; None is as many as BLAS may use, -1 one per core.
+        The number of threads. None means as many as BLAS may use, -1 one per core.
     callback : callable or None, default=None
-        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
-        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
+        A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
+        once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
     offset_ : float
-        ``decision_function`` is ``score_samples`` minus this.
+        ``decision_function`` is ``score_samples`` minus this value.
     left_out_scores_ : ndarray of shape (n_kept,)
-        The scores of rows of ``fit``, each by a model without it, which rise.
+        The scores of rows of ``fit``, each by a model without it, in increasing order.
     mean_ : ndarray of shape (D,)
         The mean of the features.
     whitening_ : ndarray of shape (D, D)
-        The lower triangle W with :math:`W^\top W = (\Sigma + \lambda I)^{-1}`.
+        The lower triangular matrix W with :math:`W^\top W = (\Sigma + \lambda I)^{-1}`.
     penalty_ : float
         The :math:`\lambda` of the formula.
     statistics_ : Moments or None
-        The sums over all rows, where they are kept.
+        The sums over all rows, if they are kept.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
     target_name_ : str, int, tuple of str or None
-        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names.
     weight_name_ : str, int or None
         The column of the weights in that table.
     first_rows_ : tuple of str
-        Fingerprints of the first rows of that table, by which they are known again.
+        Fingerprints of the first rows of that table, by which they are recognised.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
-        Their names, where all of them are text.
+        Their names, if all of them are text.
+
+    Notes
+    -----
+    The score of a row is its squared Mahalanobis distance from the mean of the features,
+
+    .. math:: s(x) = (z - \bar z)^\top (\Sigma + \lambda I)^{-1} (z - \bar z), \qquad
+        \lambda = \alpha \operatorname{tr} \Sigma,
+
+    where :math:`\Sigma` is their covariance. With landmarks, the part of :math:`k(x, x)` that the features miss is
+    added, divided by :math:`\lambda`, so that a row far from all landmarks has a high score. If all rows are landmarks,
+    as with ``map="auto"`` and at most ``n_components`` rows, this is the distance in the space of the kernel itself.
+
+    The p-value of a row is the share of rows of ``fit`` whose scores, each by a model without it, are at least as high.
+    A formula gives these scores, for at most 1,024 rows, from the same sums. Therefore a row from the same distribution
+    is called novel with a probability of about ``level``.
 
     References
     ----------
@@ -184,28 +188,35 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         check_positive("alpha", self.alpha)
         check_truth("keep_statistics", self.keep_statistics)
         if self._is_pairwise:
-            raise ValueError("KernelNovelty needs k(x, x) of new rows, which kernel='precomputed' does not have")
+            raise ValueError("KernelNovelty needs k(x, x) of new rows, which kernel='precomputed' does not provide")
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows.
+        """Fit the detector to rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        KernelNovelty
+            The fitted detector itself.
         """
         return self.fit_table(self.table_to_fit(X, y), FitContext())
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if sample_weight is not None:
-            raise TypeError("KernelNovelty counts all rows alike, found sample_weight")
+            raise TypeError("KernelNovelty does not support weights, found sample_weight")
         return super()._labelled(X, y, sample_weight, reset)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         if table.head().weight is not None:
-            raise ValueError("KernelNovelty counts all rows alike, found blocks with weights")
+            raise ValueError("KernelNovelty does not support weights, found blocks with weights")
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
         self._solve(moments, kept, rows.passes.report)
@@ -214,14 +225,21 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return self
 
     def prepare(self, X: Any, y: Any = None) -> Self:
-        """Learn scales, levels, bandwidths and the map from these rows, and nothing of how usual rows are.
+        """Learn scales, levels, bandwidths and the map from these rows, but not how usual rows are.
 
-        What ``partial_fit`` would else learn from its first batch.
+        Otherwise ``partial_fit`` learns them from its first batch.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        KernelNovelty
+            The detector itself.
         """
         table = self.table_to_fit(X, y)
         self._start(table, exact=False, passes=self._begin(table, FitContext()))
@@ -230,13 +248,20 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows.
 
-        Scales, bandwidths and the map are those of ``prepare``, or of the first batch. What was learned by a ``fit``
-        without ``keep_statistics`` is dropped.
+        Scales, bandwidths and the map are those of ``prepare``, or of the first batch. What ``fit`` learned without
+        ``keep_statistics`` is discarded.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        KernelNovelty
+            The detector itself.
         """
         held, sample = getattr(self, "statistics_", None), getattr(self, "_kept", None)
         is_ready = held is not None or (hasattr(self, "map_") and not hasattr(self, "whitening_"))
@@ -257,12 +282,17 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Learn what another one with the same map and preparation has learned from its own rows.
+        """Learn what another detector with the same map and preparation has learned from its own rows.
 
         Parameters
         ----------
         other : KernelNovelty
-            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+            The other detector, with its sums, which ``partial_fit`` and ``keep_statistics=True`` keep.
+
+        Returns
+        -------
+        KernelNovelty
+            The detector itself.
         """
         if not isinstance(other, KernelNovelty):
             raise TypeError(f"expected another KernelNovelty to merge with, found {type(other).__name__}")
@@ -283,7 +313,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     def _looked_at(
         self, rows: PreparedRows, first: int, landmarks: NDArray[np.int64] | None = None
     ) -> tuple[Moments, KeptSample]:
-        """The sums over rows, of which the first has this number among all, and a sample of those not landmarks."""
+        """Return the sums over rows, starting with this number, and a sample of those that are not landmarks."""
         width = self.map_.n_components_
         extent = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
@@ -304,31 +334,31 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             return Moments.of(Z, np.zeros((len(Z), 0)), None, exact=float(self.alpha) < EXACT_SUMS)
 
         moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
-        if len(seen) * chunk_rows(width, rows.dtype.itemsize) < rows.n_rows:  # of sums that are resumed
+        if len(seen) * chunk_rows(width, rows.dtype.itemsize) < rows.n_rows:  # if sums are resumed
             for chunk in rows.chunks(chunk_rows(width, rows.dtype.itemsize)):
                 if chunk.first not in seen:
                     watch(self.features_of(chunk.X, chunk.first), chunk)
         return moments, kept[0]
 
     def _landmark_rows(self, n_rows: int) -> NDArray[np.int64] | None:
-        """Rows that are landmarks, where others are not: they fit better than a new row would."""
+        """Return the rows that are landmarks, unless all are: they fit better than new rows would."""
         numbers = getattr(self.map_, "component_indices_", None)
         has_all = not isinstance(self.map, FeatureMap) and not isinstance(getattr(self.map_, "landmarks", ""), str)
         return None if numbers is None or has_all or len(numbers) >= n_rows else numbers
 
     def _left(self, X: Any, Z: NDArray[Any]) -> NDArray[Any]:
-        """What features of landmarks leave of k(x, x); 0 for others, whose products are right on average alone."""
+        """Return the part of k(x, x) that landmarks miss; 0 for other maps, which are correct only on average."""
         if not isinstance(self.map_, Nystrom):
             return np.zeros(len(Z), dtype=Z.dtype)
         return np.maximum(self.map_.kernel_.diag(X) - squares(Z), 0)
 
     def _solve(self, moments: Moments, kept: KeptSample, report: Reporter | None) -> None:
-        """The whitening of the features, and what rows would score if they had not been learned from."""
+        """Compute the whitening of the features, and the scores that rows would have if they had been left out."""
         n = float(moments.rows[0])
         if n < 2:
             raise ValueError(f"a covariance needs at least 2 rows, found n_samples={int(n)}")
         if not len(kept.keys):
-            raise ValueError("all rows are landmarks, so that none can be left out: give fewer landmarks")
+            raise ValueError("all rows are landmarks, so none can be left out: use fewer landmarks")
         centred = moments.centred(True)
         penalty = float(self.alpha) * (float(np.trace(centred.gram)) / n or 1.0)
         self._refuse_overflow(centred.gram)
@@ -336,14 +366,14 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             whitening = inverse_factor(centred.gram / n, penalty)
             others = inverse_factor(centred.gram / (n - 1.0), penalty)
             q = squares((kept.features - centred.feature_mean) @ others.T)
-        # Without row i the covariance is that of the others, a rank one less, about a mean that is further from it.
+        # Without row i the covariance loses a term of rank one, and the mean is further away from the row.
         ratio = n / (n - 1.0)
         scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty)
         self._refuse_overflow(whitening, scores)
         if report is not None:
             report.end()
         self.mean_, self.penalty_, self.left_out_scores_ = centred.feature_mean, penalty, scores
-        # As many of them as p-values up to the level have above them; the largest where they are too few for that.
+        # The score with the level as its p-value; the largest score if there are too few for that.
         above = max(int(np.floor(float(self.level) * (len(scores) + 1))) - 1, 0)
         self.offset_ = -float(scores[len(scores) - 1 - above])
         self.whitening_ = whitening
@@ -361,15 +391,17 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     # -- scores --------------------------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> NDArray[Any]:
-        """Minus the squared Mahalanobis distances of rows: the lower, the more novel.
+        """Return minus the squared Mahalanobis distances of rows: the lower, the more novel.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        scores : ndarray of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            The scores.
         """
         check_is_fitted(self)
 
@@ -382,43 +414,48 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return self._by_rows(X, part)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """``score_samples`` above the offset: negative for novel rows.
+        """Return ``score_samples`` minus the offset, which is negative for novel rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        values : ndarray of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            The shifted scores.
         """
         scores = self.score_samples(X)
         return scores - scores.dtype.type(self.offset_)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Which rows are novel: -1, and 1 for rows like those of ``fit``.
+        """Tell which rows are novel.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        labels : ndarray of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            -1 for novel rows, and 1 for rows like those of ``fit``.
         """
         return np.where(self.decision_function(X) < 0.0, -1, 1)
 
     def pvalues(self, X: Any) -> NDArray[np.float64]:
-        """How usual rows are: the share of rows of ``fit`` that score as high, each by a model without it.
+        """Return how usual rows are: the share of rows of ``fit`` with as high a score, each by a model without it.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        pvalues : ndarray of shape (n_rows,)
-            Between 1 / (1 + n_kept) and 1.
+        ndarray of shape (n_samples,)
+            The p-values, between 1 / (1 + n_kept) and 1.
         """
         scores, known = -self.score_samples(X).astype(np.float64), self.left_out_scores_
         as_high = len(known) - np.searchsorted(known, scores, side="left").astype(np.float64)
@@ -451,7 +488,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
 
 def inverse_factor(covariance: Matrix, penalty: float) -> Matrix:
-    """The lower triangle W with W' W the inverse of covariance + penalty I."""
+    """Return the lower triangular matrix W with W' W the inverse of covariance + penalty I."""
     shifted = covariance.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
     factor = np.linalg.cholesky(shifted)

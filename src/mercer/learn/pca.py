@@ -32,71 +32,70 @@ from .statistics import Moments
 Matrix = NDArray[np.float64]
 
 LEAST_PRECISION = 1e-10
-"""To which kernel values are taken to be known, at least: sums of them are turned by the inverse of their factor twice,
-which multiplies the rounding of sums by one over this, while directions below it are lost.
+"""The assumed relative precision of kernel values. Sums of them are multiplied twice by the inverse of their factor,
+which multiplies the rounding errors of sums by one over this value, while directions below it are lost.
 """
 TURNED_PRECISION = float(np.finfo(np.float64).eps) / LEAST_PRECISION
-"""That of sums that were turned."""
+"""The relative precision of sums after this multiplication."""
 ACROSS = 1e-8
-"""A vector whose product with another is below this share of its length is across it."""
+"""A vector whose product with another is below this share of its length counts as orthogonal to it."""
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
-    r"""Principal components with a kernel, from one pass over the rows.
+    r"""Principal component analysis with a kernel, in one pass over the rows.
 
-    For pictures of data and for few numbers that keep most of a kernel's variance. The components of a row are
-    :math:`V^\top (z - \bar z)` with V the eigenvectors of :math:`\sum_i (z_i - \bar z)(z_i - \bar z)^\top` of largest
-    eigenvalues. Of :class:`mercer.Nystrom` with 512 landmarks or more, fewer than rows, no whitened features are made:
-    sums are of plain kernel values, which are turned once. With a map that is exact, as "auto" takes where there are no
-    more rows than ``n_components``, they are those of scikit-learn's KernelPCA.
+    Use it for pictures of data, and for a few numbers that keep most of a kernel's variance. With a map that is exact,
+    as "auto" uses for at most ``n_components`` rows, the components are those of scikit-learn's KernelPCA.
 
     Parameters
     ----------
     kernel : Kernel, str, callable or None, default=None
-        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
-        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
-        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
-        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+        The kernel: a kernel of :mod:`mercer.kernels`, text that describes one such as ``"gaussian(0.5)"``, a function
+        of two rows, or "precomputed". None means ``Gaussian("scale")``. With "precomputed", ``fit`` expects the square
+        kernel matrix in place of rows, and predictions expect the kernel values of new rows against the training rows,
+        of which only the columns ``map_.component_indices_`` are used. A function and "precomputed" require
+        :class:`mercer.Nystrom`, which "auto" uses.
     n_components : int or None, default=None
-        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
-        and take more time.
+        The number of features of the map, D. More features approximate the kernel better and take more time. None means
+        1024.
     map : str or FeatureMap, default="auto"
-        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        The map that computes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        has its own kernel, width and seed. "auto" uses the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` with all rows as landmarks, which is exact, if at most ``n_components`` rows are
+        distinct.
     n_directions : int, default=2
-        How many principal components to compute; fewer are given where the features span fewer.
+        The number of principal components to compute. There are fewer if the features span fewer dimensions.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
-        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
-        also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
-        its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those
-        of levels that fewer than one row in 32 has.
+        How rows are scaled before the map: columns to mean 0 and variance 1 ("standard"), all columns by the same
+        factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all (None).
+        "auto" chooses by the values in the rows, and then also tames heavy tails, pools rare levels and drops constant
+        columns; for a kernel that is given with its bandwidths it means None. Zeros of sparse rows stay zeros. If
+        columns have more than 512 levels in total, so do the zeros of levels that fewer than one row in 32 has.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
-        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
-        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
+        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        about missing values in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
-        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
     dates : {"number", "parts"}, default="number"
-        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
-        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
-        and hour. Durations and times of day are numbers of days either way.
+        How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
+        UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
+        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
-        The number of threads; None is as many as BLAS may use, -1 one per core.
+        The number of threads. None means as many as BLAS may use, -1 one per core.
     callback : callable or None, default=None
-        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
-        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
+        A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
+        once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
     directions_ : ndarray of shape (n_directions, D)
-        The directions among the features, each with the sign that turns it towards ``mean_``. Where ``map_`` has
-        ``whiten=False`` its features are plain kernel values, and directions are coefficients of these; those whose
-        eigenvalues are below 1e-5 of the largest are then left out, where rounding would reach them.
+        The directions among the features, each with the sign that turns it towards ``mean_``. If ``map_`` has
+        ``whiten=False``, its features are plain kernel values, and directions are coefficients for these; directions
+        whose eigenvalues are below 1e-5 of the largest are then left out, because rounding errors would dominate them.
     mean_ : ndarray of shape (D,)
         The mean of the features.
     eigenvalues_ : ndarray of shape (n_directions,)
@@ -108,15 +107,23 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
     target_name_ : str, int, tuple of str or None
-        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names.
     weight_name_ : str, int or None
         The column of the weights in that table.
     first_rows_ : tuple of str
-        Fingerprints of the first rows of that table, by which they are known again.
+        Fingerprints of the first rows of that table, by which they are recognised.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
-        Their names, where all of them are text.
+        Their names, if all of them are text.
+
+    Notes
+    -----
+    The components of a row are :math:`V^\top (z - \bar z)`, where V contains the eigenvectors of :math:`\sum_i (z_i -
+    \bar z)(z_i - \bar z)^\top` with the largest eigenvalues. With :class:`mercer.Nystrom` and at least 512 landmarks,
+    but fewer than rows, no whitened features are computed: plain kernel values are summed, and the sums are whitened
+    once.
 
     Examples
     --------
@@ -159,13 +166,21 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.n_directions = n_directions
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
-        """Learn from rows.
+        """Fit principal components to rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
-        y : ignored
-        sample_weight : array of shape (n_rows,) or None
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelPCA
+            The fitted learner itself.
         """
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
 
@@ -213,17 +228,23 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        # Sums, the same about the mean, and what their decomposition works on; beside them the factor of landmarks.
+        # Sums, centred sums, workspace of their decomposition, and the factor of landmarks.
         if has_many_landmarks(expected_map(self, extent.n_rows), extent.n_rows, extent.width):
             return extent.sums(copies=4, exact=True) + 8 * extent.square
         return extent.sums(copies=4)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The principal components of rows.
+        """Return the principal components of rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_directions)
+            The components.
         """
         check_is_fitted(self)
         return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
@@ -248,7 +269,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
 
 def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matrix, Matrix]:
-    """At most ``count`` eigenpairs, largest first, leaving out values up to ``rounding``; at least one."""
+    """Return at most ``count`` eigenpairs, largest first, without values up to ``rounding``; at least one."""
     width = len(gram)
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(0, width - count), width - 1])
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -257,9 +278,9 @@ def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matri
 
 
 def signs_towards(mean: Matrix, vectors: Matrix) -> Matrix:
-    """The signs that turn vectors towards the mean of the features, or make their largest entry positive.
+    """Return the signs that turn vectors towards the mean of the features, or make their largest entry positive.
 
-    The first does not depend on the coordinates of the features; the second is for vectors across the mean.
+    The first rule does not depend on the coordinates of the features; the second is for vectors orthogonal to the mean.
     """
     along = mean @ vectors
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]

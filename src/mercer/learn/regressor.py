@@ -12,16 +12,18 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import to_numpy
-from .._checks import check_choice, check_positive, check_whole, is_number
-from .._memory import as_bytes
-from .._random import RandomState
-from ..data import Table
-from ..data.block import Block
+from .._array import double, to_numpy
+from .._checks import check_choice, check_positive, check_truth, check_whole, is_number
+from .._memory import as_bytes, check_room
+from .._random import RandomState, Stream, as_seed
+from ..data import ArrayTable, Table
+from ..data.block import Block, concatenated
+from ..data.table_rows import placed
 from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
+from ..maps.opaque_kernels import Precomputed
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
@@ -33,6 +35,7 @@ from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
 from .fitting.loss_fit import features_of_rows, minimised, warn_unless_converged
 from .fitting.penalty_path import (
+    EVIDENCE,
     GCV,
     HOLDOUT,
     LOO,
@@ -43,7 +46,9 @@ from .fitting.penalty_path import (
     is_several,
     rule_of,
 )
+from .left_out.calibration import KeptRows
 from .losses import TargetLoss
+from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .passes.progress import Progress, Reporter
@@ -51,8 +56,10 @@ from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
+from .solvers.evidence import Evidence, most_evident
 from .solvers.newton import Report, Solution
-from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
+from .solvers.posterior import Posterior
+from .solvers.ridge import N_ALPHAS, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets.regression_losses import (
     LOSSES,
@@ -64,7 +71,6 @@ from .targets.regression_losses import (
 )
 from .targets.regression_targets import AllTargets, Units, checked_targets
 from .training_rows.region import Region, decays, has_linear_term
-from .validation.calibration import KeptRows
 
 Matrix = NDArray[np.float64]
 
@@ -72,227 +78,242 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
-RULES = (GCV, LOO, HOLDOUT)
+RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
-"""What choosing among several alphas leaves."""
+"""The attributes that a choice among several alphas sets."""
 ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
-"""What a solver that iterates leaves."""
+"""The attributes that an iterative solver sets."""
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     r"""Regression with a kernel, in time and memory linear in the number of rows.
 
-    The learner for numbers. It minimises
+    Use it to predict numbers. It minimises
 
     .. math:: \sum_i s_i\, \ell(y_i, \langle w, z_i\rangle + b) + \tfrac{\alpha}{2} \|w\|^2
 
-    over the features z of rows with weights s, for every target by itself. With r the residual
-    :math:`y - \langle w, z\rangle - b`, the loss is
+    over the features z of rows with weights s, for each target separately. With r the residual :math:`y - \langle w,
+    z\rangle - b`, the loss is
 
-    - ``"squared"``, :math:`r^2 / 2`: ridge regression for the mean. One pass sums :math:`Z^\top Z` and
-      :math:`Z^\top Y` over blocks of rows, whose features are never held all at once; then
-      :math:`(Z^\top Z + \alpha I)\,w = Z^\top Y` is solved, about the means where there is an intercept. Sums can be
-      added to, merged and taken back: see ``partial_fit``, ``merge`` and ``forget``.
-    - ``"huber"``, :math:`r^2 / 2` up to :math:`|r| = \delta` and :math:`\delta (|r| - \delta / 2)` beyond: the mean
-      where a few targets are far off, and ridge regression where delta is large.
-    - ``"quantile"``, :math:`\max(q r, (q - 1) r)`: the q-quantile of the targets; several give intervals.
-    - ``"epsilon_insensitive"``, :math:`\max(0, |r| - \varepsilon)`: the median, where less than epsilon is no error.
-    - ``"poisson"``, :math:`e^f - y f` with :math:`f = \langle w, z\rangle + b`: the mean of counts, :math:`e^f`.
+    - ``"squared"``, :math:`r^2 / 2`: ridge regression for the mean. One pass sums :math:`Z^\top Z` and :math:`Z^\top Y`
+      over blocks of rows, whose features are never all in memory; then :math:`(Z^\top Z + \alpha I)\,w = Z^\top Y` is
+      solved, centred about the means if there is an intercept. The sums can be extended, merged and reduced: see
+      ``partial_fit``, ``merge`` and ``forget``.
+    - ``"huber"``, :math:`r^2 / 2` up to :math:`|r| = \delta` and :math:`\delta (|r| - \delta / 2)` beyond: for the mean
+      if a few targets are outliers. With a large delta it is ridge regression.
+    - ``"quantile"``, :math:`\max(q r, (q - 1) r)`: for the q-quantile of the targets; several quantiles give intervals.
+    - ``"epsilon_insensitive"``, :math:`\max(0, |r| - \varepsilon)`: for the median, if errors below epsilon do not
+      matter.
+    - ``"poisson"``, :math:`e^f - y f` with :math:`f = \langle w, z\rangle + b`: for the mean of counts, :math:`e^f`.
 
-    All but the first take the Newton method of :class:`KernelClassifier`, which goes over the rows a few dozen times.
-    Corners of a loss are smoothed, ever less from stage to stage, until the objective of the loss itself is certain to
-    be within ``tol`` of the least one.
+    All losses except the first use the Newton method of :class:`KernelClassifier`, which passes over the rows a few
+    dozen times. Corners of a loss are smoothed, less and less from stage to stage, until the objective of the loss
+    itself is certain to be within ``tol`` of its minimum.
 
     Parameters
     ----------
     kernel : Kernel, str, callable or None, default="auto"
-        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". "auto" tries Gaussian and Matern kernels of
-        several bandwidths on at most 4,000 rows and takes the smoothest of the best, together with whatever else is
-        left open: see ``choice_``. None is ``Gaussian("scale")``, which is tried on nothing. With "precomputed",
-        ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
-        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
-        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+        The kernel: a kernel of :mod:`mercer.kernels`, text that describes one such as ``"gaussian(0.5)"``, a function
+        of two rows, or "precomputed". "auto" tries Gaussian and Matern kernels with several bandwidths on at most 4,000
+        rows and chooses the smoothest of the best, together with everything else that is left open; see ``choice_``.
+        None means ``Gaussian("scale")``, without any trials. With "precomputed", ``fit`` expects the square kernel
+        matrix in place of rows, and predictions expect the kernel values of new rows against the training rows, of
+        which only the columns ``map_.component_indices_`` are used. A function and "precomputed" require
+        :class:`mercer.Nystrom`, which ``map="auto"`` uses.
     n_components : int or None, default=None
-        The number of features of the map, its width D. More features approximate the kernel better and take more
-        time. None is 1024, and up to 4096 where kernel, penalty or columns are tried on some rows, doubling the
-        features lowers the error there, and the fit stays within a budget of operations.
+        The number of features of the map, D. More features approximate the kernel better and take more time. None means
+        1024, and up to 4096 if kernel, penalty or column scales are chosen by trials, doubling the features reduces the
+        error in them, and the fit stays within a budget of operations.
     map : str or FeatureMap, default="auto"
-        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
-        the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
-        ``n_components`` of them differ. Where ``n_components`` and ``solver`` are left open too and there are up to
-        twice as many rows as features, it is "exact" if a count of operations finds that no more expensive.
-        "exact" is kernel ridge regression itself, with a coefficient for every row: for ``loss="squared"``, a kernel of
-        :mod:`mercer.kernels` and as many rows as their kernel matrix, 8 n^2 bytes, has room for.
+        The map that computes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        has its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` if the kernel is "auto" too, and otherwise
+        the first choice of :func:`mercer.feature_map`. If at most ``n_components`` rows are distinct, it is Nystrom
+        with all of them as landmarks, which is exact. If ``n_components`` and ``solver`` are left open too and there
+        are at most twice as many rows as features, it is "exact" unless a count of operations finds that more
+        expensive.
+
+        "exact" is kernel ridge regression itself, with a coefficient for every row. It requires ``loss="squared"``, a
+        kernel of :mod:`mercer.kernels` and enough memory for the kernel matrix of the rows, 8 n^2 bytes.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
-        What a residual costs, as above.
-    alpha : float, sequence of floats, "gcv", "loo", "holdout" or "auto", default="auto"
-        How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
-        generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
-        of leaving out one row with all of its weight, and "holdout" by the error on one row in five, which the seed of
-        the map chooses; both need a second pass.
+        The loss of a residual, as above.
+    alpha : float, sequence of floats, "gcv", "loo", "holdout", "evidence" or "auto", default="auto"
+        The strength of the regularisation. With ``loss="squared"``, the best of several values is chosen by generalised
+        cross-validation. "gcv" tries 25 values. "loo" chooses the best of these by the exact error of leaving out one
+        row with all of its weight, and "holdout" by the error on one row in five, chosen by the seed of the map; both
+        need a second pass. "evidence" chooses the alpha under which the targets are most likely, if they are a Gaussian
+        process plus noise: see ``log_marginal_likelihood_``. It needs no second pass.
 
-        Generalised cross-validation takes all rows to have the same leverage. Where columns have heavy tails or a few
-        rows lie far out they do not, and it may choose next to no penalty. ``fit`` checks the alpha that was chosen on
-        a sample of about 2,048 rows, each left out by itself, and warns where another alpha has a far smaller error on
-        them: give "loo" there. With ``partial_fit``, ``merge`` and ``forget`` only sums are left of the rows,
-        and nothing is checked.
+        Generalised cross-validation assumes that all rows have the same leverage. If columns have heavy tails or a few
+        rows are outliers, this is wrong, and it may choose almost no penalty. Therefore ``fit`` checks the chosen alpha
+        on a sample of about 2,048 rows, each left out by itself, and issues a warning if another alpha has a far
+        smaller error on them: use "loo" then. ``partial_fit``, ``merge`` and ``forget`` only have sums of the rows, and
+        check nothing.
 
-        With other losses the features are made once, and each alpha, from the largest to the least, is fitted from the
-        coefficients of the one before. Of several values that of the least mean loss on rows left out is taken: each by
-        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.fitting.penalty_path`. "loo"
-        does so with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times
-        their mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
-        fitted with the best. There is no "gcv" for them.
+        With other losses, features are computed once, and each alpha, from the largest to the smallest, is fitted
+        starting from the coefficients of the previous one. Of several values the one with the smallest mean loss on
+        left-out rows is chosen; each row is left out by itself, by one Newton step from the coefficients of all rows,
+        see :mod:`mercer.learn.fitting.penalty_path`. "loo" tries eleven values from 1e-3 to 1e2, divided by the spread
+        of the targets for a linear loss, and multiplied by their mean for "poisson". "holdout" uses the mean loss on
+        one row in five, which is held out of these fits; finally all rows are fitted with the best value. "gcv" and
+        "evidence" are not available for these losses.
 
-        "auto" is "loo" for squares. For other losses, and solvers that take one alpha, it is that of least
-        leave-one-out error in ridge regression on at most 4,000 rows, in the unit of the loss; 1 for a FeatureMap, a
-        function and "precomputed", and where rows are few.
+        "auto" is "loo" for the squared loss. For other losses, and for solvers that accept a single alpha, it is the
+        value with the smallest leave-one-out error in ridge regression on at most 4,000 rows, converted to the units of
+        the loss. It is 1 for a FeatureMap, a function, "precomputed", and very few rows.
     delta : float or None, default=None
-        With ``loss="huber"``, the residual beyond which it counts by its size and not by its square, in the unit of
-        the targets. None is 1.35 standard deviations of the residuals, which are estimated as 1.4826 times their
-        median size in a first fit; for that one, as the same of the targets about their median. Of several alphas the
-        first fit takes the one in the middle.
+        With ``loss="huber"``, the residual beyond which the loss is linear instead of quadratic, in units of the
+        targets. None means 1.35 standard deviations of the residuals, estimated as 1.4826 times their median absolute
+        value in a first fit, whose own delta is found in the same way from the targets about their median. With several
+        alphas the first fit uses the middle one.
     quantile : float or list of floats, default=0.5
-        With ``loss="quantile"``, the share of targets that are to be below the predictions. Of a list all are learned
-        at once, and predictions have a column for each. They do not cross: those of a row are put in order, which
-        brings none further from its quantile.
+        With ``loss="quantile"``, the share of targets that should be below the predictions. The quantiles of a list are
+        all learned at once, and predictions have one column for each. They do not cross: those of a row are sorted,
+        which moves none of them away from its quantile.
     epsilon : float, default=0.1
-        With ``loss="epsilon_insensitive"``, the residual up to which there is no error, in the unit of the targets.
+        With ``loss="epsilon_insensitive"``, the residual up to which there is no loss, in units of the targets.
     extrapolate : {"auto", "clip", "free"}, default="auto"
-        What predictions may be on rows unlike those of ``fit``. "clip" keeps them between the least and the largest
-        target that was learned from, and a tenth of that range beyond on either side: features of rows far away mean
-        little, and what coefficients make of them can be anything. "free" leaves predictions as they are. "auto" clips
-        them, unless a kernel that is linear, or a sum with a linear kernel, asks for a trend that goes on, or
-        ``map="exact"`` for the predictions of the kernel machine itself. On landmarks of a kernel of the distance it
-        also predicts rows outside the region of ``fit``, widened by a tenth, as the nearest rows on its surface: a wide
-        kernel has not decayed there, and its large coefficients no longer cancel.
-        :meth:`extrapolates` tells which rows are unlike those of ``fit``. Models from files of earlier versions do not
-        know the range of their targets and are free.
+        How rows unlike those of ``fit`` are predicted. "clip" keeps predictions between the smallest and the largest
+        target of the training rows, plus a tenth of that range on either side, because features of remote rows mean
+        little and coefficients can turn them into any value. "free" leaves predictions as they are. "auto" clips them,
+        unless a linear kernel, or a sum with a linear kernel, asks for a trend that continues, or ``map="exact"`` asks
+        for the predictions of the kernel machine itself. On landmarks of a kernel of the distance, "auto" also predicts
+        rows outside the region of ``fit``, widened by a tenth, like the nearest rows on its surface: a wide kernel has
+        not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates` tells which rows are unlike
+        those of ``fit``. Models in files of earlier versions do not know the range of their targets, and their
+        predictions are free.
     fit_intercept : bool, default=True
-        Whether predictions have a constant, which is not regularised.
+        Whether predictions have a constant term, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom`, and one positive alpha where the loss is "squared": it works on
-        kernel values at the landmarks, step by step, and makes no whitened features and no sums of their products,
-        which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. Losses with corners
-        need the features of the rows that their smoothed corners reach, which are made in passing. There are no sums:
-        ``partial_fit`` begins anew. "features" works on the features of the map: by sums over the rows where the loss
-        is "squared", and step by step elsewhere. "wide", for any map, and one positive alpha where the loss is
-        "squared", makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step,
-        with the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and
-        "wide" where second moments do not fit in memory.
+        - "features" uses the features of the map: by sums over the rows if the loss is "squared", and iteratively
+          otherwise.
+        - "landmarks" is for :class:`mercer.Nystrom`, and for one positive alpha if the loss is "squared". It works
+          iteratively on kernel values at the landmarks and computes no whitened features and no sums of their products,
+          which takes D times less time if there are many landmarks. ``map_`` then has ``whiten=False``, and there are
+          no sums, so that ``partial_fit`` starts from the beginning. Losses with corners need the features of the rows
+          near their smoothed corners, which are computed along the way.
+        - "wide" is for any map, and for one positive alpha if the loss is "squared". In place of second moments, which
+          take at least 4 D^2 bytes, it works iteratively on the rows with the kernel matrix of a sample of them.
+        - "auto" uses the cheapest by a count of operations, and "wide" if second moments do not fit in memory.
     tol : float, default=0.0001
-        Losses that iterate stop when the objective is certain to be within this distance of the least one, relative to
-        it, or when no step lowers it any more. A warning is given where the distance is not certain at the end. On
-        landmarks, the rounding of float32 rows can hide a distance below 1e-3 of a loss with corners.
+        Iterative solvers stop when the objective is certain to be within this distance of its minimum, relative to the
+        minimum, or when no step reduces it any further. A warning is issued if the distance is not certain at the end.
+        On landmarks, the rounding of float32 rows can hide a distance below 1e-3 for a loss with corners.
     max_iter : int, default=100
-        The largest number of Newton steps, for a loss with corners in every stage; of steps of conjugate gradients
-        there may be five times as many.
+        The largest number of Newton steps, per stage for a loss with corners; there may be five times as many steps of
+        conjugate gradients.
     memory : int, str or None, default=None
-        How much memory the features may take where the loss iterates, in bytes or as text like "2GB". Within it they
-        are kept between passes; where they would take more, they are made again in every pass. None is a quarter of
-        the machine's memory.
+        The largest amount of memory for features if the solver iterates, in bytes or as text like "2GB". Features that
+        fit are kept between passes; otherwise they are computed again in every pass. None means a quarter of the
+        machine's memory.
     keep_statistics : bool, default=False
-        Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes: ``merge``, ``forget`` and
-        standard deviations need them. ``partial_fit`` always does.
+        Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes: ``merge``, ``forget`` and standard
+        deviations need them. ``partial_fit`` always does.
     preparation : {"auto", None}, default="auto"
         What is done to columns before the kernel sees them. With "auto", ``scale`` and ``missing`` are chosen by the
-        rows where they are "auto"; and unless the kernel is given with its bandwidths, which makes it one for rows in
-        their own units, heavy tails are tamed, rare levels share a column and constant columns are left out. None
-        leaves rows as they are, and gaps are errors. ``preparation_.describe()`` tells what was done.
+        rows if they are "auto"; and unless the kernel is given with its bandwidths, and therefore refers to rows in
+        their own units, heavy tails are tamed, rare levels are pooled and constant columns are dropped. None leaves
+        rows as they are and refuses missing values. ``preparation_.describe()`` says what was done.
     columns : {"auto", "learned", None}, default="auto"
-        Whether every column is multiplied by a scale of its own, which is learned on some 800 rows by leave-one-out,
-        or, of more than 256 columns, taken from gradients. "auto" learns them where the kernel is "auto", and takes
-        them where they lower the error on rows that were held out of everything. "learned" takes them in any case.
+        Whether each column is multiplied by a scale of its own, learned from some 800 rows by leave-one-out or, for
+        more than 256 columns, computed from gradients. "auto" learns these scales if the kernel is "auto", and uses
+        them if they reduce the error on rows held out from everything else. "learned" uses them in any case.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
-        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like and, where
-        the kernel is "auto", by trials; it is None for a kernel that is given with its bandwidths. Zeros of sparse rows
-        stay zeros. Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32
-        has.
+        How rows are scaled before the map: columns to mean 0 and variance 1 ("standard"), all columns by the same
+        factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all (None).
+        "auto" chooses by the values in the rows and, if the kernel is "auto", by trials; for a kernel that is given
+        with its bandwidths it means None. Zeros of sparse rows stay zeros. If columns have more than 512 levels in
+        total, so do the zeros of levels that fewer than one row in 32 has.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
-        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
-        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
+        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        about missing values in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
-        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
     dates : {"number", "parts"}, default="number"
-        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
-        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
-        and hour. Durations and times of day are numbers of days either way.
+        How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
+        UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
+        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
-        The number of threads; None is as many as BLAS may use, -1 one per core.
+        The number of threads. None means as many as BLAS may use, -1 one per core.
     device : str or None, default=None
-        Where the arithmetic is done: "cuda", or "cuda:1" and so on, for a GPU that torch can use (``mercer[gpu]``).
-        None is the processor, unless the rows themselves are tensors on a GPU. The map is the same everywhere;
-        predictions agree to the precision of the rows. Model files do not hold it. "torch:cpu" runs what is written
-        for GPUs on the processor, to test it.
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and predictions agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
-        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
-        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted;
-        ``partial_fit``, ``merge`` and ``forget`` leave everything as it was.
+        A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
+        once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted;
+        ``partial_fit``, ``merge`` and ``forget`` then change nothing.
 
     Attributes
     ----------
     coef_ : ndarray of shape (D,) or (n_targets, D)
-        The coefficients of the features; of a list of quantiles one row for each, of several targets one after another.
+        The coefficients of the features; for a list of quantiles one row for each, those of several targets one after
+        another.
     intercept_ : float or ndarray of shape (n_targets,)
         The constants of the predictions.
     alpha_ : float
-        The alpha that was taken.
+        The alpha that was used.
     choice_ : Choice or None
         What trials on some of the rows have chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``,
-        ``n_components``, the errors on rows held out, and all ``trials``. None where rows are too few to choose by.
-        There is none where nothing was tried.
+        ``n_components``, the errors on held-out rows, and all ``trials``. None if there were too few rows for trials.
+        The attribute does not exist if nothing was left open.
     delta_ : ndarray of shape (n_targets,)
         The delta of ``loss="huber"`` for every target.
     quantiles_ : tuple of floats
-        The quantiles that were learned, where ``quantile`` is a list.
+        The quantiles that were learned, if ``quantile`` is a list.
     convergence_ : Report
-        Where the loss iterates, how the solver came to its end: the objective after every step, or after every stage of
-        a loss with corners, in units of the targets' spread; the passes over the rows; the distance to the least one.
+        If the solver iterates, how it converged: the objective after every step, or after every stage of a loss with
+        corners, in units of the targets' spread; the passes over the rows; the distance from the minimum.
     n_iter_ : int
         The number of steps of the solver, at least 1.
     objective_ : float
-        The objective above at the end, summed over targets.
+        The final value of the objective above, summed over targets.
     gap_ : float
-        How far it is at most above the least one, as a share of it; where the solver iterates, of several targets the
-        largest. An estimate where ``solver_.name`` is "wide", or "landmarks" and the loss has no corners.
+        An upper bound of its distance from the minimum, relative to the minimum; the largest of several targets if the
+        solver iterates. It is an estimate if ``solver_.name`` is "wide", or "landmarks" and the loss has no corners.
     penalty_path_ : PenaltyPath
-        Where there were several alphas, from the largest to the least: ``penalties``, their ``scores``, ``objectives``
-        and ``n_iter``, and the ``rule`` of the scores. Scores are the mean loss on new rows, as estimated, summed over
-        targets: squared errors over the variance of the targets, other losses in units of their spread.
+        If there were several alphas, from the largest to the smallest: ``penalties``, their ``scores``, ``objectives``
+        and ``n_iter``, and the ``rule`` behind the scores. Scores estimate the mean loss on new rows, summed over
+        targets: squared errors relative to the variance of the targets, other losses in units of their spread.
     alphas_ : ndarray of shape (n_alphas,)
-        With ``loss="squared"``, the alphas that were tried, where there were several.
+        With ``loss="squared"``, the alphas that were tried, if there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
-        The mean squared error that each of them would have on new rows, as estimated.
+        The estimated mean squared error of each of them on new rows.
+    log_marginal_likelihood_ : float
+        With sums and a positive alpha, the logarithm of the density of the targets, if they are a Gaussian process
+        plus noise. The covariance of the process is the kernel of the features times ``noise / alpha_``, and the noise
+        has the variance under which the targets are most likely. A larger value supports a kernel, a bandwidth or
+        columns. The constant term has a flat prior; for several targets it is the sum. It does not exist if features
+        are linearly dependent, or targets do not vary.
     solver_ : SolverCost
-        The ``name`` of the solver that was taken, the operations that were ``expected`` of it, and its ``operations``
-        by the passes that were made. Nothing is decided by time.
+        The ``name`` of the solver that was used, the number of operations that was ``expected`` of it, and its
+        ``operations`` by the passes that were made. Time plays no part in the choice.
     statistics_ : Moments or None
-        The sums over the rows, where they are kept.
+        The sums over the rows, if they are kept.
     target_range_ : ndarray of shape (2, n_targets)
-        The least and the largest target of the rows that were learned from.
+        The smallest and the largest target of the training rows.
     region_ : Region
-        The region of these rows: the ``least`` and the ``most`` of every prepared column, see :meth:`extrapolates`.
+        The region of these rows: the smallest (``least``) and largest (``most``) value of every prepared column; see
+        :meth:`extrapolates`.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
     target_name_ : str, int, tuple of str or None
-        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names.
     weight_name_ : str, int or None
         The column of the weights in that table.
     first_rows_ : tuple of str
-        Fingerprints of the first rows of that table, by which they are known again.
+        Fingerprints of the first rows of that table, by which they are recognised.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
-        Their names, where all of them are text.
+        Their names, if all of them are text.
 
     Examples
     --------
@@ -304,7 +325,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     >>> bool(model.score(X[1500:], y[1500:]) > 0.99)
     True
 
-    Bounds between which four of five targets are, and the median:
+    Intervals that contain four targets out of five, and the median:
 
     >>> noisy = y + np.random.default_rng(1).normal(scale=0.3, size=2000)
     >>> model = KernelRegressor(n_components=64, loss="quantile", quantile=[0.1, 0.5, 0.9], random_state=0)
@@ -376,14 +397,21 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
-        """Learn from rows.
+        """Fit the regressor to rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
-        y : array of shape (n_rows,) or (n_rows, n_targets); None where X is a table, which brings it
-        sample_weight : array of shape (n_rows,) or None
-            A row of weight 2 counts as two rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or None, default=None
+            The targets. None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelRegressor
+            The fitted regressor itself.
         """
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)))
 
@@ -393,7 +421,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan))
 
     def _fit_plan(self, plan: ScanPlan) -> None:
-        """Learn by scans of a table, with arguments that are settled."""
+        """Fit by scans of a table, with settled arguments."""
         if is_exact(self):
             self._fit_exact(plan)
         elif self.iterates(plan.table.n_rows, plan.passes.context.memory):
@@ -422,14 +450,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:
         if isinstance(self.alpha, str):
             return None
-        # Residuals are not known yet. Were they as small as they may become, the largest penalties would go unnoticed.
+        # Residuals are not known yet. If they were assumed to be very small, the largest penalties would be missed.
         return np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)) / self._curvature(targets, 1.0)
 
     def _curvature(self, targets: NDArray[Any] | None, error: float) -> float:
-        """How curved the loss is beside squares, where residuals have this error in units of the targets' variance."""
-        if self.loss == "poisson":  # whose curvature is the mean
+        """Return the curvature of the loss relative to squares; the error is in units of the targets' variance."""
+        if self.loss == "poisson":  # its curvature is the mean
             return float(np.mean(np.asarray(targets, dtype=np.float64))) or 1.0
-        if self.loss in WITH_CORNERS:  # which count a residual by its size and not by its square
+        if self.loss in WITH_CORNERS:  # linear in the residual instead of quadratic
             residual = float(np.std(np.asarray(targets, dtype=np.float64))) * float(np.sqrt(error))
             return 0.5 / (residual or 0.5)
         return 1.0
@@ -448,14 +476,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     def _suits_exactness(self, several_tasks: bool) -> bool:
-        return self.loss == "squared" and not self.keep_statistics and self._rule != HOLDOUT
+        return self.loss == "squared" and not self.keep_statistics and self._rule not in (HOLDOUT, EVIDENCE)
 
     @property
     def _n_factors(self) -> int:
         if is_number(self.alpha):
             return 1
         tried = N_ALPHAS if isinstance(self.alpha, str) else int(np.size(self.alpha))
-        return 2 * tried + (2 if self._rule == GCV else 1)  # which leaves out rows to be checked
+        return 2 * tried + (2 if self._rule == GCV else 1)  # gcv also leaves out rows for its check
 
     @property
     def _penalty_beside_squares(self) -> float:
@@ -463,12 +491,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def has_one_penalty(self) -> bool:
-        if is_open(self.alpha):  # a pilot gives one where no rows are left out
+        if is_open(self.alpha):  # a pilot chooses one if no rows are left out
             return self.solver not in ("auto", "features")
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
 
     def _fit_exact(self, plan: ScanPlan) -> None:
-        """Ridge regression in which every row has a coefficient."""
+        """Fit ridge regression with a coefficient for every row."""
         found = AllTargets()
         plan.add("targets", found)
         draft = self._learn_preparation(plan)
@@ -492,7 +520,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.coef_ = beta[:, 0] if self._single else np.ascontiguousarray(beta.T)
 
     def _fit_loss(self, plan: ScanPlan) -> None:
-        """Coefficients of least loss, by a solver that goes over the rows again and again."""
+        """Fit coefficients with the smallest loss, by an iterative solver."""
         found = AllTargets()
         plan.add("targets", found)
         draft = self._learn_preparation(plan)
@@ -531,7 +559,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.coef_ = coef[0] if self._one_column else coef
 
     def _least_loss(self, design: Design, targets: Matrix, weight: Matrix) -> tuple[Solution, Columns, Matrix]:
-        """The solution, the columns of decision values under the alpha that is taken, and Huber's delta of each."""
+        """Return the solution, the columns of decision values with the alpha used, and Huber's delta of each."""
         if not is_several(self.alpha):
             alpha = float(np.asarray(self.alpha))
             delta, start = self._delta_and_start(design, targets, weight, alpha)
@@ -548,7 +576,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
 
     def _several(self, targets: Matrix, weight: Matrix) -> tuple[float, ...]:
-        """The alphas to choose from, which fall; those of a rule alone are in the unit that the loss has."""
+        """Return the alphas to choose from, in decreasing order; those of a rule are in the units of the loss."""
         if not isinstance(self.alpha, str):
             return tuple(np.unique(np.asarray(self.alpha, dtype=np.float64))[::-1].tolist())
         unit = 1.0
@@ -565,7 +593,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _delta_and_start(
         self, design: Design, targets: Matrix, weight: Matrix, alpha: float
     ) -> tuple[Matrix, Matrix | None]:
-        """Huber's delta of every target and, where a first fit tells it, the coefficients of that one."""
+        """Return Huber's delta of every target and, if a first fit determines it, the coefficients of that fit."""
         if self.loss != "huber" or self.delta is not None:
             return np.full(targets.shape[1], 0.0 if self.delta is None else float(self.delta)), None
 
@@ -598,7 +626,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def _clips(self) -> bool:
-        """Whether predictions are kept near the targets that were learned from."""
+        """Whether predictions are kept near the training targets."""
         if not hasattr(self, "target_range_"):
             return False
         if self.extrapolate != "auto":
@@ -607,33 +635,43 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def _predicted_region(self) -> Region | None:
-        """The region to whose surface rows outside are moved before they are predicted; None where they stay."""
+        """The region to whose surface rows outside are moved before they are predicted; None if they are not moved."""
         if self.extrapolate != "auto" or is_exact(self) or not hasattr(self, "region_"):
             return None
         return self.region_.widened() if self.map_.has_landmarks and decays(self.map_.kernel_) else None
 
     @property
     def _one_column(self) -> bool:
-        """Whether predictions have one number for every row."""
+        """Whether predictions have one number per row."""
         return self._single and not hasattr(self, "quantiles_")
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
-        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
-        Not for ``alpha="loo"``, which looks at all rows twice, and for ``loss="squared"`` alone.
+        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay
+        fixed. It requires ``loss="squared"``, and is not available for ``alpha="loo"``, which needs all rows twice.
 
         Parameters
         ----------
-        X, y, sample_weight : as for ``fit``
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or None, default=None
+            The targets. None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelRegressor
+            The regressor itself.
         """
         self._make_ready(X, y, sample_weight)
         return self._add(X, y, sample_weight)
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and self._rule in (GCV, OPEN) and not is_exact(self)
+        return self.loss == "squared" and self._rule in (GCV, EVIDENCE, OPEN) and not is_exact(self)
 
     @property
     def holds_rows(self) -> bool:
@@ -645,7 +683,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def n_columns(self) -> int:
-        """Columns of decision values, as far as the targets are known."""
+        """The number of columns of decision values, as far as the targets are known."""
         return getattr(self, "_n_columns", 1)
 
     @property
@@ -668,7 +706,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             return extent.newton() + (extent.left_out() if several else 0)
         if is_number(self.alpha):
             return extent.sums(copies=3)
-        return extent.sums(copies=5, exact=True)  # a decomposition works on two more
+        return extent.sums(copies=5, exact=True)  # a decomposition needs two more
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if is_exact(self):
@@ -690,13 +728,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             check_alpha(self.loss, self.alpha)
         if is_exact(self) and (self.loss != "squared" or self.solver != "auto" or self.keep_statistics):
             raise ValueError(
-                "map='exact' of a regressor is for loss='squared', solver='auto' and keep_statistics=False, found "
+                "map='exact' of a regressor requires loss='squared', solver='auto' and keep_statistics=False, found "
                 f"loss={self.loss!r}, solver={self.solver!r} and keep_statistics={self.keep_statistics!r}"
             )
-        if is_exact(self) and isinstance(self.alpha, str) and self.alpha == HOLDOUT:
+        if is_exact(self) and isinstance(self.alpha, str) and self.alpha in (HOLDOUT, EVIDENCE):
             raise ValueError(
-                "map='exact' leaves out every row by itself: expected a number, several, 'gcv' or 'loo' as "
-                f"alpha, found {self.alpha!r}"
+                "map='exact' leaves out every row by itself: alpha must be a number, several numbers, 'gcv' or 'loo', "
+                f"found {self.alpha!r}; map='nystrom' with as many components as rows is exact too"
             )
         check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATE)
@@ -706,11 +744,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         as_bytes(self.memory)
         if self.solver == "wide" and not self.may_iterate:
             raise ValueError(
-                "solver='wide' makes no sums over rows: give one positive alpha and keep_statistics=False, found "
+                "solver='wide' keeps no sums over rows: give one positive alpha and keep_statistics=False, found "
                 f"alpha={self.alpha!r} and keep_statistics={self.keep_statistics!r}"
             )
         if self.keep_statistics and self.loss != "squared":
-            raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
+            raise ValueError(f"keep_statistics requires loss='squared', found loss={self.loss!r}")
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
@@ -719,7 +757,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             y = checked_targets(y)
             check_consistent_length(X, y)
         table = self._table(X, y, sample_weight, reset)
-        if reset or self.statistics_ is None:  # else it is known, and what does not fit is refused later
+        if reset or self.statistics_ is None:  # otherwise it is known, and a mismatch is refused later
             self._single = np.ndim(table.head().y) <= 1
         return table
 
@@ -735,6 +773,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     ) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Any] = {}
+        evidence: Evidence | None = None
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
             coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
@@ -742,8 +781,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             rule = self._rule
             given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
-            place = best_of(found.scores, spread)
+            place = most_evident(found.scores) if rule == EVIDENCE else best_of(found.scores, spread)
             alpha = float(found.alphas[place])
+            if alpha > 0.0 and found.path.weight > intercept:
+                evidence = Evidence.of_path(found.path, alpha)
             objectives = np.array([found.path.objective(one) for one in found.alphas.tolist()])
             path = path_of(rule, found.alphas, found.scores, objectives, spread / float(moments.weight[0]))
             tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
@@ -758,11 +799,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_overflow(offset)
         if report is not None:
             report.end()
-        for name in (*PATH, *ITERATED, "delta_", "quantiles_"):  # of a fit before
+        for name in (*PATH, *ITERATED, "delta_", "quantiles_", "log_marginal_likelihood_"):  # from an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_, self.n_iter_ = alpha, 1
         self.objective_, self.gap_ = RidgeEnd.at(coef, alpha, centred)
+        weight = float(moments.weight[0]) - intercept
+        if factor is not None and alpha > 0.0 and weight > 0.0:
+            evidence = Evidence.of_factor(factor, alpha, coef, centred, weight)
+        if evidence is not None and np.isfinite(evidence.log_likelihood):
+            self.log_marginal_likelihood_ = evidence.log_likelihood
         self.solver_ = self._cost(moments, None if is_number(self.alpha) else self._rule)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
@@ -770,7 +816,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def _rule(self) -> str:
-        """How alpha is chosen where the loss is squared: of several values, by generalised cross-validation."""
+        """How alpha is chosen if the loss is squared: among several values, by generalised cross-validation."""
         return self.alpha if isinstance(self.alpha, str) else GCV
 
     # -- model files ---------------------------------------------------------------------------------------------------
@@ -785,6 +831,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "n_iter_": int,
         "objective_": float,
         "gap_": float,
+        "log_marginal_likelihood_": float,
         "penalty_path_": PenaltyPath,
         "solver_": SolverCost,
         "choice_": Choice | None,
@@ -810,7 +857,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_unless(all(hasattr(self, name) for name in ("_single", "alpha_", "intercept_", *iterated)))
         levels = len(getattr(self, "quantiles_", (0.5,)))
         self._refuse_unless(targets % levels == 0)
-        if hasattr(self, "target_range_"):  # which older files do not have
+        if hasattr(self, "target_range_"):  # older files do not have it
             least, most = self.target_range_
             self._refuse_unless(len(least) * levels == targets and bool((least <= most).all()))
         self._refuse_unless(np.ndim(self.intercept_) == np.ndim(self.coef_) - 1 and np.size(self.intercept_) == targets)
@@ -827,35 +874,44 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     # -- predictions ---------------------------------------------------------------------------------------------------
 
     @in_kind_of_rows
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The targets of rows: their means, or their quantiles.
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict the targets of rows: their means, or their quantiles.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        return_std : bool
-            Whether to give the standard deviation of a new observation too: the noise about the fit, and what the rows
-            of ``fit`` leave open of the coefficients. Needs the sums of ``loss="squared"``: ``keep_statistics=True``,
-            or ``partial_fit``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new observation as well: the noise about the fit, the
+            uncertainty of the coefficients, and the part of the kernel that landmarks miss. It needs the sums of
+            ``loss="squared"``: ``keep_statistics=True``, or ``partial_fit``.
+        return_cov : bool, default=False
+            Whether to return the covariance of new observations at all of these rows instead.
 
         Returns
         -------
-        y : float64 array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
-            With a list of quantiles the last axis has one entry for each, in their order. See ``extrapolate`` for
-            what they are on rows unlike those of ``fit``.
+        ndarray of shape (n_samples,) or (n_samples, n_targets), or tuple of two arrays
+            The predictions in float64; with ``return_std``, a tuple with their standard deviations; with
+            ``return_cov``, a tuple with their covariances, of shape (n_samples, n_samples) or (n_samples, n_samples,
+            n_targets). With a list of quantiles the last axis has one entry for each, in their order. See
+            ``extrapolate`` for rows unlike those of ``fit``.
         """
         check_is_fitted(self)
-        if return_std and self.loss != "squared":
-            raise ValueError(f"standard deviations need loss='squared', found loss={self.loss!r}")
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be True: deviations follow from covariances")
+        if (return_std or return_cov) and self.loss != "squared":
+            raise ValueError(f"standard deviations require loss='squared', found loss={self.loss!r}")
         y = self._predicted(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
         y = y[:, 0] if self._single else y
         if hasattr(self, "quantiles_"):
             return y
+        if return_cov:
+            return y, self._covariances(X)
         return (y, self._deviations(X)) if return_std else y
 
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
-        """Predictions by coefficients, each within the range of its targets."""
-        # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
+        """Return predictions from coefficients, each within the range of its targets."""
+        # In float64, like the targets of fit: in float32 an intercept of 1e9 would leave no digits.
         size = self._size_of_predictions()
         size = None if size is None else np.resize(size, len(coef))
         y = self.linear_values(X, coef, intercept, np.float64, size, within=self._predicted_region)
@@ -870,23 +926,27 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return y
 
     def predict_by(self, coef: Matrix, intercept: Matrix, X: Any) -> Matrix:
-        """What other coefficients of the same features predict, for one target.
+        """Return predictions with other coefficients of the same features, for one target.
 
         Parameters
         ----------
         coef : ndarray of shape (n_machines, D)
+            The coefficients.
         intercept : ndarray of shape (n_machines,)
-        X : dense or CSR matrix, pandas or polars frame, or a table
+            The constants.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_machines)
+        ndarray of shape (n_samples, n_machines)
+            The predictions.
         """
         check_is_fitted(self)
         return self._predicted(X, coef, intercept)
 
     def _size_of_predictions(self) -> Matrix | None:
-        """How large they are, before a link, one number per row of coefficients; None where nothing tells."""
+        """Return the size of predictions before a link, one number per row of coefficients; None if it is not known."""
         if not hasattr(self, "target_range_"):
             return None
         least, most = self.target_range_
@@ -894,14 +954,24 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return np.ones_like(least) if self.loss == "poisson" else np.repeat(most - least, levels)
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
-        """The coefficient of determination of the predictions.
+        """Return the coefficient of determination of the predictions.
 
-        With ``loss="quantile"`` that of its loss: how much less it is than for the quantile of all targets, as a share;
-        of several quantiles the mean.
+        With ``loss="quantile"`` it refers to that loss: the relative reduction compared with the quantile of all
+        targets, averaged over several quantiles.
 
         Parameters
         ----------
-        X, y, sample_weight : as for ``fit``
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or None, default=None
+            The true targets. None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        float
+            The coefficient of determination.
         """
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
@@ -918,30 +988,124 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return float(np.mean(scores))
 
     def posterior(self) -> Posterior:
-        """What the rows of ``fit`` leave open of the coefficients; needs their sums, as ``return_std`` does.
+        """Return the uncertainty of the coefficients; it needs the sums over the rows, as ``return_std`` does.
 
         Returns
         -------
         Posterior
+            The distribution of the coefficients given the rows of ``fit``.
         """
         posterior = Posterior.of(self._held(), self.alpha_, bool(self.fit_intercept), self._precision)
         if posterior is None:
             raise ValueError(
-                f"standard deviations need a larger alpha than {self.alpha_:g}: the features are dependent"
+                f"standard deviations need an alpha larger than {self.alpha_:g}, because the features are dependent"
             )
         return posterior
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = self.posterior()
-        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
-        return deviations[:, 0] if self._single else deviations
+
+        def deviations(rows: Any, first: int) -> Matrix:
+            Z = self.features_of(rows, first)
+            return posterior.deviations(Z, self._missed(rows, Z))
+
+        found = self._by_rows(X, deviations)
+        return found[:, 0] if self._single else found
+
+    @property
+    def _misses_kernel(self) -> bool:
+        """Whether features are a projection of the kernel's, which may miss a part of it that is known."""
+        return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
+
+    def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
+        """The part of k(x, x) that the features of prepared rows miss; None where they are no projection."""
+        if not self._misses_kernel:
+            return None
+        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        return np.maximum(self.map_.kernel_.diagonal(double(rows)) - norms, 0.0)
+
+    def _covariances(self, X: Any) -> Matrix:
+        posterior = self.posterior()
+        table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
+        parts = [
+            Block(placed(table, self.preparation_, block.X, range(first, first + block.X.shape[0])), None, None)
+            for first, block in numbered(table)
+        ]
+        rows = concatenated(parts).X
+        count = int(rows.shape[0])
+        check_room(3 * 8 * count**2, f"the covariance of {count} rows", None)
+        Z = self.features_of(rows, 0).astype(np.float64, copy=False)
+        missed = None
+        if self._misses_kernel:
+            missed = self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
+        found = posterior.covariance(Z, missed)
+        return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
+    ) -> NDArray[np.float64]:
+        """Draw targets of rows as the rows of ``fit`` leave them open.
+
+        Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
+        linear in the number of rows. Needs the same sums as standard deviations.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        n_samples : int, default=1
+            How many to draw.
+        random_state : int, Generator, RandomState or None, default=0
+            The seed. The first samples of a larger number are those of a smaller one.
+        noise : bool, default=True
+            Whether samples are new observations, spread as ``predict`` tells with ``return_std``; or the smooth
+            functions beneath them, without what landmarks miss of the kernel, which has no cheap function.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.linspace(0, 6, 200)[:, None]
+        >>> y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(scale=0.1, size=200)
+        >>> model = KernelRegressor("gaussian", alpha="evidence", keep_statistics=True, random_state=0).fit(X, y)
+        >>> drawn = model.sample_y(X, 500, noise=False)
+        >>> drawn.shape, bool(np.abs(drawn.mean(axis=1) - model.predict(X)).max() < 0.02)
+        ((200, 500), True)
+        """
+        check_is_fitted(self)
+        check_whole("n_samples", n_samples)
+        check_truth("noise", noise)
+        posterior, rng = self.posterior(), Stream(as_seed(random_state), "sample_y")
+        coef, targets = np.atleast_2d(self.coef_).astype(np.float64), np.size(self.intercept_)
+        drawn, constants = posterior.coefficients(rng, coef, n_samples)
+        centre = np.atleast_1d(self.intercept_) + coef @ posterior.feature_mean
+        constants = constants + centre[:, None] - drawn @ posterior.feature_mean
+        size = self._size_of_predictions()
+        size = None if size is None else np.repeat(size, n_samples)
+        flat = drawn.reshape(targets * n_samples, -1), constants.ravel()
+        y = self.linear_values(X, *flat, np.float64, size, within=self._predicted_region)
+        y = y.reshape(len(y), targets, n_samples)
+        if noise:
+            missed = self._by_rows(X, self._missed_or_none) if self._misses_kernel else 0.0
+            variance = posterior.noise * (1.0 + np.reshape(missed, (-1, 1)) / posterior.alpha)
+            normals = rng.child("noise").normals((n_samples, targets, len(y)))
+            y += np.sqrt(variance)[:, :, None] * normals.transpose(2, 1, 0)
+        return y[:, 0] if self._single else y
+
+    def _missed_or_none(self, rows: Any, first: int) -> Matrix:
+        missed = self._missed(rows, self.features_of(rows, first))
+        assert missed is not None
+        return missed
 
 
 def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
-    """A number that is not negative, several, or a rule; where the loss iterates, positive ones."""
+    """Refuse alphas other than nonnegative numbers or a rule; iterative losses require positive numbers."""
     if loss != "squared":
-        if isinstance(alpha, str) and alpha == GCV:
-            raise ValueError(f"alpha='gcv' is for loss='squared', found loss={loss!r}: take 'loo' or 'holdout'")
+        if isinstance(alpha, str) and alpha in (GCV, EVIDENCE):
+            raise ValueError(f"alpha={alpha!r} requires loss='squared', found loss={loss!r}; use 'loo' or 'holdout'")
         check_penalty("alpha", alpha, (LOO, HOLDOUT))
         return
     if isinstance(alpha, str):
@@ -953,24 +1117,24 @@ def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
 
 
 def by_column(Y: Matrix) -> Matrix:
-    """Targets, one column each."""
+    """Return targets with one column each."""
     return Y.reshape(len(Y), -1)
 
 
 def range_of(targets: Matrix, weight: Matrix) -> Matrix:
-    """The least and the largest target of the rows that count."""
+    """Return the smallest and the largest target of rows with positive weight."""
     counted = targets[weight > 0.0]
     return np.stack([counted.min(axis=0), counted.max(axis=0)])
 
 
 def path_of(rule: str, alphas: Matrix, scores: Matrix, objectives: Matrix, variance: Matrix) -> PenaltyPath:
-    """What several alphas have found, from the largest to the least; scores are in units of the targets' variance."""
+    """Return the results of several alphas, from the largest to the smallest, with scores in units of the variance."""
     order = np.argsort(-alphas, kind="stable")
     penalties, means, least = (tuple(part[order].tolist()) for part in (alphas, relative(scores, variance), objectives))
     return PenaltyPath(rule, penalties, means, least, (1,) * len(alphas))
 
 
 def without_crossings(y: Matrix, levels: Sequence[float]) -> Matrix:
-    """Quantiles, of these levels along the last axis, in the order of their levels."""
+    """Return quantiles, along the last axis, sorted so that they do not cross."""
     ranks = np.argsort(np.argsort(levels, kind="stable"), kind="stable")
     return np.sort(y, axis=-1)[..., ranks]

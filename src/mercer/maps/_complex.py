@@ -7,6 +7,8 @@ sqrt(2 / D): E[z(x) conj z(y)] = <x, y>^p. The variance grows like 2^p, compared
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,17 @@ from .._array import Array, interleave
 from .pair_moments import PairMoments, power
 
 Pair = tuple[Array, Array]
+
+
+def others(factors: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """For every factor of a product of several, compute the product of all others, without a division."""
+    after = [np.ones_like(factors[-1])]
+    for factor in factors[:0:-1]:
+        after.append(factor * after[-1])
+    before: Any = 1.0
+    for factor, rest in zip(factors, reversed(after), strict=True):
+        yield before * rest
+        before = before * factor
 
 
 def parts(turns: Array) -> Pair:
@@ -34,6 +47,14 @@ def multiply(left: Pair | None, right: Pair) -> Pair:
 def to_real(product: Pair, width: int) -> Array:
     """Return the scaled features Re z_1, Im z_1, Re z_2, ... of this width."""
     return interleave(*product, width) * math.sqrt(2.0 / width)
+
+
+def pull_to_real(G: NDArray[np.float64], count: int) -> NDArray[np.complex128]:
+    """Return a with <g, to_real(z)> = Re sum conj(a_i) z_i, one for each of ``count`` products."""
+    width = G.shape[1]
+    both = np.zeros((len(G), 2 * count))
+    both[:, :width] = G * math.sqrt(2.0 / width)
+    return both[:, 0::2] + 1j * both[:, 1::2]
 
 
 def independent_variance(moments: PairMoments, degree: int, width: int) -> NDArray[np.float64]:

@@ -92,6 +92,20 @@ def waves(phases: Array, offset: Array, width: int) -> Array:
     return features * math.sqrt(2.0 / width)
 
 
+def wave_slopes(
+    phases: NDArray[np.float64], offset: NDArray[np.float64], G: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Compute the derivatives of <g, waves> with respect to every phase."""
+    width, count = G.shape[1], phases.shape[1]
+    pairs = width - count
+    paired, single = phases[:, :pairs], phases[:, pairs:]
+    cosines, sines = G[:, 0 : 2 * pairs : 2], G[:, 1 : 2 * pairs : 2]
+    slopes = np.concatenate(
+        [np.cos(paired) * sines - np.sin(paired) * cosines, -np.sin(single + offset) * G[:, 2 * pairs :]], axis=1
+    )
+    return slopes * math.sqrt(2.0 / width)
+
+
 def check_phases(phases: Array) -> None:
     """Raise a ValueError if half the phases of a row are so long that float64 has no digits left for their cosine."""
     xp = namespace(phases)
@@ -199,6 +213,15 @@ class FourierConstruction(Construction):
     def phases(self, params: Any, X: Array) -> Array:
         """Compute <w, x> for every frequency w and every row of a tile in float64."""
         return product(X, params.frequencies.T)
+
+    def pull_phases(self, params: Any, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the sums of frequencies times these slopes: the transpose of ``phases``."""
+        return slopes @ params.frequencies
+
+    def pullback(self, params: Any, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes = wave_slopes(self.phases(params, self.kernel.coordinates(X)), params.offset, G)
+        in_coordinates = self.pull_phases(params, slopes * math.sqrt(self.kernel.amplitude))
+        return in_coordinates * self.kernel.coordinate_slopes(X)
 
     @property
     def scale(self) -> float:

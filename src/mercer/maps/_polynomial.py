@@ -62,6 +62,15 @@ class PolynomialConstruction(Construction):
     def sketch(self, params: Any, X: Array) -> Array:
         """Compute the features of one tile."""
 
+    @abstractmethod
+    def pull_sketch(self, params: Any, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the gradients of <g, sketch>, as ``pullback`` does."""
+
+    def pullback(self, params: Any, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        form = self.form
+        lifted = self.pull_sketch(params, form.lift(X), G * math.sqrt(form.weight))
+        return form.scale * lifted[:, : X.shape[1]]
+
     def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         """Compute the variance of the estimate of <x, y>^degree."""
         return super().variance(None, None, None)

@@ -8,6 +8,7 @@ parameter of the map; a vector of zeros means that nothing is split off.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ..kernels import Exponential, Gaussian, Kernel, Scaled
 from ._polynomial import HomogeneousForm, homogeneous_form
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 
 NO_MEAN = 1e-10
@@ -65,6 +67,14 @@ class Split(ABC):
     def scale(self, scalar: Array | None, degree: int) -> Array | None:
         """Compute s_n(x); None stands for 1."""
         return scalar
+
+    def scale_slope(self, scalar: Vector, degree: int) -> Any:
+        """Compute the derivative of s_n with respect to the scalar."""
+        return 1.0
+
+    def pull(self, X: Matrix, vector: Vector, of_residual: Matrix, of_scalar: Vector | None) -> Matrix:
+        """Take the slopes of a function of residuals and scalars back to the rows."""
+        return of_residual
 
     def width(self, n_features: int) -> int:
         """Return the width of r(x)."""
@@ -132,6 +142,15 @@ class DirectionSplit(Split):
     def scale(self, scalar: Array | None, degree: int) -> Array | None:
         return None if scalar is None else scalar ** (self.form.degree - degree)
 
+    def scale_slope(self, scalar: Vector, degree: int) -> Any:
+        power = self.form.degree - degree
+        return power * scalar ** (power - 1) if power else np.zeros_like(scalar)
+
+    def pull(self, X: Matrix, vector: Vector, of_residual: Matrix, of_scalar: Vector | None) -> Matrix:
+        assert of_scalar is not None
+        lifted = of_residual + np.outer(of_scalar - of_residual @ vector, vector)
+        return self.form.scale * lifted[:, : X.shape[1]]
+
 
 class CentreSplit(Split):
     """The split of exp(g <x, y>) and of the Gaussian about a centre m: r = x - m, and the rest is a scalar per row.
@@ -164,6 +183,15 @@ class CentreSplit(Split):
         if self.gaussian:
             return xp.exp(-self.gamma * squares(self.residual(X, vector)))
         return xp.exp(self.gamma * (product(X, vector) - xp.sum(vector * vector) / 2.0))
+
+    def pull(self, X: Matrix, vector: Vector, of_residual: Matrix, of_scalar: Vector | None) -> Matrix:
+        assert of_scalar is not None
+        factor = self.gamma * of_scalar * np.asarray(self.scalar(X, vector))
+        if self.gaussian:
+            found = of_residual - 2.0 * factor[:, None] * self.residual(X, vector)
+        else:
+            found = of_residual + np.outer(factor, vector)
+        return found * self.kernel.coordinate_slopes(X)
 
 
 def split_of(kernel: Kernel) -> Split | None:

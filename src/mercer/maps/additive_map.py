@@ -88,6 +88,10 @@ class AdditiveConstruction(Construction):
         features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components))
         return xp.astype(features, X.dtype)
 
+    def pullback(self, params: SpectralSamples, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes = _slopes(params, X.ravel()).reshape(*X.shape, -1)
+        return np.einsum("ijk,ijk->ij", slopes, np.broadcast_to(G.reshape(len(G), X.shape[1], -1), slopes.shape))
+
     def apply_sparse(self, params: SpectralSamples, X: Array) -> Any:
         X = canonical_csr(X)
         Z = spread(X, len(params.weights))
@@ -242,6 +246,21 @@ def _features(params: SpectralSamples, values: Array) -> Array:
     phases = xp.log(xp.where(values > 0.0, values, one))[:, None] * params.frequencies
     turns = interleave(xp.cos(phases), xp.sin(phases), 2 * phases.shape[1])
     return xp.concat([one[:, None], turns], axis=1) * (xp.sqrt(values)[:, None] * params.weights)
+
+
+def _slopes(params: SpectralSamples, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the derivative of every feature of every value; 0 at a value of 0, where features have a corner."""
+    positive = values > 0.0
+    known = np.where(positive, values, 1.0)
+    phases = np.log(known)[:, None] * params.frequencies
+    cosines, sines = np.cos(phases), np.sin(phases)
+    turns = interleave(
+        0.5 * cosines - params.frequencies * sines,
+        0.5 * sines + params.frequencies * cosines,
+        2 * phases.shape[1],
+    )
+    slopes = np.concatenate([np.full((len(values), 1), 0.5), turns], axis=1)
+    return slopes * ((positive / np.sqrt(known))[:, None] * params.weights)
 
 
 def _energies(kernel: Additive, order: int, step: float) -> NDArray[np.float64]:

@@ -136,6 +136,11 @@ class CalibratedConstruction(WrapperConstruction):
         Z = self.part("map", params).mapped(X)
         return Z * namespace(Z).sqrt(params.weights)
 
+    def pullback(
+        self, params: CalibratedParameters, X: NDArray[np.float64], G: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return self.part("map", params).pullback(X, G * np.sqrt(params.weights))
+
     def native(self, params: CalibratedParameters, dtype: DTypeLike) -> Native:
         write_features, roots = self.part("map", params).writer(dtype), np.sqrt(params.weights).astype(dtype)
 

@@ -16,7 +16,7 @@ from .._random import RandomState, Stream
 from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
-from ._complex import Pair, independent_variance, multiply, parts, to_real
+from ._complex import Pair, independent_variance, multiply, others, parts, pull_to_real, to_real
 from ._polynomial import PolynomialConstruction
 from .array_layouts import places, quarter_turns
 from .construction import Gpu, Native
@@ -85,6 +85,30 @@ def apply_srht(params: Srht, X: Array, width: int) -> Array:
     return to_real(z, width)
 
 
+def pull_srht(params: Srht, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the gradients of <g, z(x)> of the features of :func:`apply_srht`, for every row x."""
+    blocks, degree, n_features = params.turns.shape
+    size, count = padded_width(n_features), params.outputs.shape[1]
+    first = np.arange(count) // size * size
+    signs = [[part.astype(np.float64) for part in parts(params.turns[:, s, :])] for s in range(degree)]
+    places = [first + params.outputs[s] for s in range(degree)]
+    factors = []
+    for s in range(degree):
+        real, imaginary = (
+            hadamard(pad(X[:, None, :] * sign, size)).reshape(len(X), -1)[:, places[s]] for sign in signs[s]
+        )
+        factors.append(real + 1j * imaginary)
+    found, A = np.zeros_like(X), pull_to_real(G, count)
+    for s, rest in enumerate(others(factors)):
+        slopes = A * np.conj(rest)
+        for part, sign in zip((slopes.real, slopes.imag), signs[s], strict=True):
+            spread = np.zeros((len(X), blocks * size))
+            spread[:, places[s]] = part
+            turned = hadamard(spread.reshape(len(X), blocks, size))[:, :, :n_features]
+            found += (turned * sign).sum(axis=1)
+    return found
+
+
 def srht_pairs(n_features: int, width: int) -> int:
     """Count the ordered pairs of features that share a block, as in D^2 Var; an odd last real part counts half."""
     size, whole, odd = padded_width(n_features), width // 2, width % 2
@@ -133,6 +157,19 @@ class ComplexSketchConstruction(PolynomialConstruction):
             z = multiply(z, (sign_product(X, real), sign_product(X, imaginary)))
         assert z is not None
         return to_real(z, self.n_components)
+
+    def pull_sketch(
+        self, params: Srht | Rademacher, X: NDArray[np.float64], G: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        if isinstance(params, Srht):
+            return pull_srht(params, X, G)
+        signs = [parts(params.turns[:, s, :].astype(np.float64)) for s in range(params.turns.shape[1])]
+        factors = [X @ real.T + 1j * (X @ imaginary.T) for real, imaginary in signs]
+        found, A = np.zeros_like(X), pull_to_real(G, len(params.turns))
+        for rest, (real, imaginary) in zip(others(factors), signs, strict=True):
+            slopes = A * np.conj(rest)
+            found += slopes.real @ real + slopes.imag @ imaginary
+        return found
 
     def native(self, params: Srht | Rademacher, dtype: DTypeLike) -> Native:
         form = self.form

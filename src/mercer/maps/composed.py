@@ -59,6 +59,12 @@ class ComposedConstruction(Construction):
         features = self.part("outer", params).mapped(self.part("inner", params).apply_as_is(double(X)))
         return namespace(features).astype(features, X.dtype)
 
+    def pullback(
+        self, params: ComposedParameters, X: NDArray[np.float64], G: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        inner = self.part("inner", params)
+        return inner.pullback(X, self.part("outer", params).pullback(inner.apply(X), G))
+
     def native(self, params: ComposedParameters, dtype: DTypeLike) -> Native:
         inner, outer = self.part("inner", params), self.part("outer", params)
         write_inner, write_outer = inner.writer(np.float64), outer.writer(np.float64)

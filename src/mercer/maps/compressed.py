@@ -75,6 +75,11 @@ class CompressedConstruction(WrapperConstruction):
     def apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
         return params.project(self.part("map", params).mapped(X))
 
+    def pullback(
+        self, params: CraftParameters | TefmParameters, X: NDArray[np.float64], G: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return self.part("map", params).pullback(X, params.fold(G))
+
     def gpu(self, params: CraftParameters | TefmParameters, device: Any) -> Gpu | None:
         write_wide, wide = self.map.gpu(params.map, device), self.map.n_components
         if write_wide is None:

@@ -101,6 +101,25 @@ class Construction(ABC):
     def apply(self, params: Any, X: Array) -> Array:
         """Compute the dense features of one tile of rows: a pure function in any array namespace."""
 
+    def pullback(self, params: Any, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the gradient of <g, z(x)> with respect to x for every row x: the chain rule, backwards.
+
+        Parameters
+        ----------
+        params : NamedTuple
+            The parameters.
+        X : ndarray of shape (n_rows, n_features)
+            A tile of dense rows in float64.
+        G : ndarray of shape (n_rows, n_components) or (1, n_components)
+            What every feature counts, for every row or for all of them alike.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The gradients. Where a feature has a corner, they are those on one side, or 0.
+        """
+        raise ValueError(f"{self.name} has no gradient in closed form")
+
     def layout(self) -> Any:
         """Return the parameters with a :class:`~mercer.maps.array_layouts.Leaf` in place of every array."""
         raise NotImplementedError(f"{self.name} does not describe the layout of its parameters")

@@ -64,6 +64,17 @@ class FastfoodConstruction(RotationInvariantConstruction):
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
 
+    def pull_phases(self, params: FastfoodParameters, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+        width, count = params.signs.shape[1], params.radii.shape[0]
+        slopes = slopes * (params.radii / math.sqrt(width))
+        total = np.zeros((len(slopes), width))
+        for block in range(params.signs.shape[0]):
+            turned = pad(slopes[:, block * width : min((block + 1) * width, count)], width)
+            ordered = np.empty((len(slopes), width))
+            ordered[:, params.orders[block]] = hadamard(turned) * params.directions[block]
+            total += hadamard(ordered) * params.signs[block]
+        return total[:, : self.n_features]
+
     def waves(self, params: FastfoodParameters, dtype: DTypeLike) -> Waves:
         tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
         radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)

@@ -100,6 +100,10 @@ class FittedMap:
         """Compute the features of one tile of rows by the reference."""
         return self.construction.apply(self.parameters, X)
 
+    def pullback(self, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the gradient of <g, z(x)> for every row of a tile, as of a construction."""
+        return self.construction.pullback(self.parameters, X, G)
+
     def mapped(self, X: Array) -> Array:
         """Compute the features of one tile of rows, by the compiled core if possible."""
         native = self.native(X.dtype) if has_kernels(X) else None

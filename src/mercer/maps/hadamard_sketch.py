@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
-from .._array import Array, count_sketch, hadamard, namespace, row_parts
+from .._array import Array, count_sketch, hadamard, namespace, pad, row_parts
 from .._random import RandomState, Stream
 from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
-from ._complex import Pair, independent_variance, multiply, to_real
+from ._complex import Pair, independent_variance, multiply, others, pull_to_real, to_real
 from ._polynomial import PolynomialConstruction
 from .array_layouts import places, quarter_turns
 from .construction import Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .pair_moments import PairMoments
+from .tensor_sketch import pull_count_sketch
 
 
 class ComplexHashes(NamedTuple):
@@ -58,6 +59,20 @@ class HadamardSketchConstruction(PolynomialConstruction):
             product = multiply(product, (both[:, 0, :kept], both[:, 1, :kept]))
         assert product is not None
         return to_real(product, self.n_components)
+
+    def pull_sketch(self, params: ComplexHashes, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        size, kept = 1 << self.bits, (self.n_components + 1) // 2
+        hashes, factors = [], []
+        for buckets, turns in zip(params.buckets, params.turns, strict=True):
+            hashes.append((buckets + np.int32(size) * (turns % 2), 1 - 2 * (turns // 2)))
+            both = hadamard(count_sketch(X, *hashes[-1], 2 * size).reshape(-1, 2, size))
+            factors.append(both[:, 0, :kept] + 1j * both[:, 1, :kept])
+        found, A = np.zeros_like(X), pull_to_real(G, kept)
+        for rest, hashed in zip(others(factors), hashes, strict=True):
+            slopes = A * np.conj(rest)
+            both = hadamard(pad(np.stack([slopes.real, slopes.imag], axis=1), size))
+            found += pull_count_sketch(both.reshape(len(X), 2 * size), *hashed)
+        return found
 
     def native(self, params: ComplexHashes, dtype: DTypeLike) -> Native:
         form, size = self.form, 1 << self.bits

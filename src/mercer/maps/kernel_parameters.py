@@ -31,7 +31,7 @@ class KernelParameters(BaseEstimator):
     def known_kernel(self) -> Kernel | None:
         """The kernel, as far as it is known before ``fit``, which refuses text that does not describe a kernel."""
         with suppress(KernelSyntaxError):
-            return self._kernel_of("kernel", self.get_params(deep=False))
+            return self._kernel_of("kernel", vars(self))  # asked for in every predict, where signatures take too long
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_pr
 from .._random import Stream
 from ..gpu import kernels
 from ..kernels import Composition, Kernel, Scaled
+from ._complex import others
 from .array_layouts import Choice, Leaf, floats, signs
 from .construction import Gpu
 from .pair_moments import pair_moments
@@ -156,6 +157,20 @@ def random_products(params: RandomProducts, X: Array) -> Array:
         order.append(owners)
     places = np.argsort(np.concatenate(order))
     return xp.take(xp.concat(groups, axis=1), send(places, X), axis=1) * params.weights
+
+
+def pull_random_products(params: RandomProducts, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the gradients of <g, z(x)> of the features of :func:`random_products`, for every row x."""
+    degrees, weighted = params.degrees, G * params.weights
+    starts, inner = np.cumsum(degrees) - degrees, params.factors
+    values = random_products(inner, X) if isinstance(inner, RandomProducts) else sign_product(X, inner)
+    slopes = np.zeros_like(values)
+    for degree in np.unique(degrees[degrees > 0]).tolist():
+        owners = np.flatnonzero(degrees == degree)
+        places = [starts[owners] + place for place in range(degree)]
+        for place, rest in zip(places, others([values[:, one] for one in places]), strict=True):
+            slopes[:, place] = weighted[:, owners] * rest
+    return pull_random_products(inner, X, slopes) if isinstance(inner, RandomProducts) else slopes @ inner
 
 
 def flattened(params: RandomProducts) -> RandomProducts:

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._array import Array, double, first_overflow, is_cupy, namespace, on_gpu, pad, send, squares, to_numpy
+from .._array import Array, dense, double, first_overflow, is_cupy, namespace, on_gpu, pad, send, squares, to_numpy
 from .._caller import warn_caller
 from .._checks import check_choice, check_fraction, check_truth, check_whole
 from .._memory import check_memory
@@ -243,6 +243,15 @@ class NystromConstruction(Construction):
         if self.whiten:
             features = features @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
+
+    def pullback(
+        self, params: NystromParameters, X: NDArray[np.float64], G: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        if not (isinstance(self.kernel, Kernel) and self.kernel.has_gradient):
+            raise ValueError(f"{self.kernel!r} has no derivatives with respect to columns")
+        landmarks = dense(restored(params.landmarks, self.n_features)).astype(np.float64, copy=False)
+        weights = G @ params.whitening.T if self.whiten else G
+        return self.kernel.gradients(X, landmarks, np.broadcast_to(weights, (len(X), len(landmarks))))
 
     def _has_dense_landmarks(self, params: NystromParameters) -> bool:
         """Whether kernel values can be computed from dense rows and landmarks."""

@@ -26,6 +26,7 @@ from ._fourier import (
     frequency_layout,
     matrix_waves,
     native_waves,
+    wave_slopes,
 )
 from .array_layouts import exactly, floats
 from .construction import Construction, Gpu, Native
@@ -44,6 +45,7 @@ from .maclaurin_products import (
     kernel_series,
     native_random_products,
     product_layout,
+    pull_random_products,
     random_products,
     second_moment,
 )
@@ -164,6 +166,21 @@ class MaclaurinConstruction(Construction):
         width = self.random_width
         random = fourier_features(params.random, self.kernel.coordinates(double(X)), width)
         return namespace(X).astype(random, X.dtype) * params.random_scale
+
+    def pullback(
+        self, params: MaclaurinParameters, X: NDArray[np.float64], G: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        found, first = np.zeros_like(X), 0
+        for place, degree in enumerate(params.exact.tolist()):
+            if degree:
+                found += G[:, first : first + X.shape[1]] * params.exact_scales[place]
+            first += X.shape[1] if degree else 1
+        rest = G[:, first:] * params.random_scale
+        if isinstance(params.random, RandomProducts):
+            return found + pull_random_products(params.random, X, rest)
+        frequencies, offset = params.random
+        slopes = wave_slopes(self.kernel.coordinates(X) @ frequencies.T, offset, rest)
+        return found + (slopes @ frequencies) * self.kernel.coordinate_slopes(X)
 
     def native(self, params: MaclaurinParameters, dtype: DTypeLike) -> Native | None:
         exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))

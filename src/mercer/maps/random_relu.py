@@ -46,6 +46,10 @@ class RandomReluConstruction(Construction):
         active = namespace(X).astype(projected > 0.0, projected.dtype)
         return projected * active * math.sqrt(2.0 * weight / self.n_components)
 
+    def pullback(self, params: Directions, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        weight = without_weight(self.kernel)[0]
+        return ((X @ params.directions.T > 0.0) * G) @ params.directions * math.sqrt(2.0 * weight / self.n_components)
+
     def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         weight, pairs = without_weight(self.kernel)[0], norms_and_cosines(X, Y)
         return weight**2 * (2.0 * second_order(*pairs) - first_order(*pairs) ** 2) / self.n_components

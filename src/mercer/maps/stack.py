@@ -76,6 +76,11 @@ class StackConstruction(PairConstruction):
 
         return in_tiles(write, 2 * self.n_components)
 
+    def pullback(self, params: StackParameters, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        width = self.left.n_components
+        left = self.part("left", params).pullback(X, G[:, :width])
+        return left + self.part("right", params).pullback(X, G[:, width:])
+
     @property
     def keeps_sparse(self) -> bool:
         return self.left.keeps_sparse and self.right.keeps_sparse

@@ -64,6 +64,17 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
 
+    def pull_phases(self, params: SignRotations, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+        width, count = params.signs.shape[2], params.radii.shape[0]
+        slopes = slopes * (params.radii / width**1.5)
+        total = np.zeros((len(slopes), width))
+        for block in range(params.signs.shape[0]):
+            turned = pad(slopes[:, block * width : min((block + 1) * width, count)], width)
+            for place in reversed(range(3)):
+                turned = hadamard(turned) * params.signs[block, place]
+            total += turned
+        return total[:, : self.n_features]
+
     def waves(self, params: SignRotations, dtype: DTypeLike) -> Waves:
         width = params.signs.shape[2]
         signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)

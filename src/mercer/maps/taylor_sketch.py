@@ -26,6 +26,7 @@ from .complex_sketch import (
     apply_srht,
     draw_srht,
     padded_width,
+    pull_srht,
     srht_correction,
     srht_layout,
     srht_pairs,
@@ -183,6 +184,28 @@ class TaylorConstruction(Construction):
             scaled.append(feature if scale is None else feature * scale[:, None])
         used = sum(feature.shape[1] for feature in scaled)
         return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components - used)], axis=1)
+
+    def pullback(self, params: TaylorParameters, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        split, exact = self._split, params.exact.tolist()
+        residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
+        degrees = [*exact, *params.degrees.tolist()]
+        roots = np.sqrt(split.series(max(degrees) + 1))
+        of_residual, of_scalar = np.zeros_like(residual), np.zeros(len(X))
+        sketches, start = dict(zip(params.degrees.tolist(), params.sketches, strict=True)), 0
+        for place, n in enumerate(degrees):
+            width = (1 if n == 0 else residual.shape[1]) if place < len(exact) else self.degrees[n]
+            part, scale = G[:, start : start + width] * roots[n], split.scale(scalar, n)
+            weighted = part if scale is None else part * scale[:, None]
+            start += width
+            if place >= len(exact):
+                feature = apply_srht(sketches[n], residual, width)
+                of_residual += pull_srht(sketches[n], residual, np.broadcast_to(weighted, (len(X), width)))
+            else:
+                feature = np.ones((len(X), 1)) if n == 0 else residual
+                of_residual += 0.0 if n == 0 else weighted
+            if scalar is not None:
+                of_scalar += (part * feature).sum(axis=1) * split.scale_slope(scalar, n)
+        return split.pull(X, params.vector, of_residual, None if scalar is None else of_scalar)
 
     def native(self, params: TaylorParameters, dtype: DTypeLike) -> Native:
         split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()

@@ -20,7 +20,14 @@ from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
-from .tensor_sketch import Hashes, half_spectrum, product_spectrum
+from .tensor_sketch import (
+    Hashes,
+    half_spectrum,
+    product_spectrum,
+    pull_count_sketch,
+    pull_half_spectrum,
+    pull_product,
+)
 
 
 class TensorParameters(NamedTuple):
@@ -62,6 +69,18 @@ class TensorProductConstruction(PairConstruction):
         hashed = zip(features, (params.left_hashes, params.right_hashes), strict=True)
         spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
         return half_spectrum(spectrum, width)
+
+    def pullback(self, params: TensorParameters, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        sides = [self.part(name, params) for name in self.parts]
+        hashed = params.left_hashes, params.right_hashes
+        sketches = [
+            count_sketch(side.apply(X), hashes.buckets, hashes.signs, self.n_components)
+            for side, hashes in zip(sides, hashed, strict=True)
+        ]
+        found = np.zeros_like(X)
+        for side, hashes, slopes in zip(sides, hashed, pull_product(pull_half_spectrum(G), sketches), strict=True):
+            found += side.pullback(X, pull_count_sketch(slopes, hashes.buckets, hashes.signs))
+        return found
 
     def native(self, params: TensorParameters, dtype: DTypeLike) -> Native | None:
         tables = _core.spectrum(self.n_components, np.dtype(dtype))

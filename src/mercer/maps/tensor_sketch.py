@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from .._random import RandomState, Stream
 from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
+from ._complex import others
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .array_layouts import places, signs
 from .construction import Gpu, Native
@@ -51,6 +52,44 @@ def product_spectrum(sketches: Iterable[Array]) -> Array:
     return spectrum
 
 
+def pull_half_spectrum(G: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Return a with <g, half_spectrum(p)> = Re sum conj(a_k) p_k."""
+    width = G.shape[1]
+    last = (width + 1) // 2
+    found = np.zeros((len(G), width // 2 + 1), dtype=np.complex128)
+    found[:, 0] = G[:, 0]
+    found[:, 1:last] = math.sqrt(2.0) * (G[:, 1 : 2 * last - 1 : 2] + 1j * G[:, 2 : 2 * last - 1 : 2])
+    found[:, last:] = G[:, 2 * last - 1 :]
+    return np.asarray(found / math.sqrt(width), dtype=np.complex128)
+
+
+def pull_irfft(G: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Return a with <g, irfft(p)> = Re sum conj(a_k) p_k."""
+    width = G.shape[1]
+    found = rfft(G) / width
+    found[:, 1 : (width + 1) // 2] *= 2.0
+    return found
+
+
+def pull_rfft(A: NDArray[np.complex128], width: int) -> NDArray[np.float64]:
+    """Return the real rows s with Re sum conj(a_k) rfft(c)_k = <s, c>."""
+    A = A.copy()
+    A[:, 1 : (width + 1) // 2] *= 0.5
+    return width * irfft(A, width)
+
+
+def pull_count_sketch(G: NDArray[np.float64], buckets: NDArray[Any], signs: NDArray[Any]) -> NDArray[np.float64]:
+    """Compute the transpose of a count sketch: every column gets what its bucket has."""
+    return G[:, buckets] * signs
+
+
+def pull_product(A: NDArray[np.complex128], sketches: Sequence[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
+    """Return, for every sketch of a product of spectra, the gradient of Re sum conj(a_k) p_k with respect to it."""
+    spectra = [rfft(sketch) for sketch in sketches]
+    for rest, sketch in zip(others(spectra), sketches, strict=True):
+        yield pull_rfft(A * np.conj(rest), sketch.shape[1])
+
+
 def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: DTypeLike) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return buckets and numeric signs of the entries of rows, and of one additional constant."""
     places, signs = params.buckets, params.signs.astype(dtype)
@@ -79,6 +118,15 @@ class TensorSketchConstruction(PolynomialConstruction):
         hashes = zip(params.buckets, params.signs, strict=True)
         spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
         return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
+
+    def pull_sketch(self, params: Hashes, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        hashes = list(zip(params.buckets, params.signs, strict=True))
+        sketches = [count_sketch(X, *one, self.n_components) for one in hashes]
+        A = pull_irfft(G) if self.output == "time" else pull_half_spectrum(G)
+        found = np.zeros_like(X)
+        for slopes, hashed in zip(pull_product(A, sketches), hashes, strict=True):
+            found += pull_count_sketch(slopes, *hashed)
+        return found
 
     def native(self, params: Hashes, dtype: DTypeLike) -> Native | None:
         form, tables = self.form, _core.spectrum(self.n_components, np.dtype(dtype))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,7 +21,16 @@ from .array_layouts import places, signs
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
-from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
+from .tensor_sketch import (
+    Hashes,
+    half_spectrum,
+    hashed_entries,
+    product_spectrum,
+    pull_count_sketch,
+    pull_half_spectrum,
+    pull_irfft,
+    pull_product,
+)
 
 
 class Tree(NamedTuple):
@@ -38,6 +47,13 @@ class Node(NamedTuple):
     constants: list[float]
     tables: Any
     in_time: bool
+
+
+class Traced(NamedTuple):
+    """The features of a node, and what takes the slopes of a function of them back to the rows."""
+
+    value: NDArray[np.float64]
+    back: Callable[[NDArray[np.float64]], None]
 
 
 AS_IT_IS = HomogeneousForm(1.0, 1, 1.0, 0.0)
@@ -117,6 +133,36 @@ class TreeSketchConstruction(PolynomialConstruction):
             return half_spectrum(spectrum, width) if node == degree - 2 else irfft(spectrum, width)
 
         return _climb([X] * degree, join)
+
+    def pull_sketch(self, params: Tree, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        degree, found = self.form.degree, np.zeros_like(X)
+        if degree == 1:
+            (leaf,) = params.nodes
+            return found + pull_count_sketch(G, leaf.buckets[0], leaf.signs[0])
+        pending = iter(enumerate(params.nodes))
+
+        def add(slopes: NDArray[np.float64]) -> None:
+            np.add(found, slopes, out=found)
+
+        def join(left: Traced, right: Traced) -> Traced:
+            node, hashes = next(pending)
+            width, is_root = self.node_width(node, degree), node == degree - 2
+            sides = [
+                (child.value, buckets[: child.value.shape[1]], signs[: child.value.shape[1]])
+                for child, buckets, signs in zip((left, right), hashes.buckets, hashes.signs, strict=True)
+            ]
+            sketches = [count_sketch(*side, width) for side in sides]
+            spectrum = product_spectrum(sketches)
+
+            def back(G: NDArray[np.float64]) -> None:
+                A = pull_half_spectrum(G) if is_root else pull_irfft(G)
+                for child, side, slopes in zip((left, right), sides, pull_product(A, sketches), strict=True):
+                    child.back(pull_count_sketch(slopes, *side[1:]))
+
+            return Traced(half_spectrum(spectrum, width) if is_root else irfft(spectrum, width), back)
+
+        _climb([Traced(X, add)] * degree, join).back(G)
+        return found
 
     def _nodes(self, params: Tree, dtype: DTypeLike) -> list[Node] | None:
         """Return the nodes for the compiled core, or None if it has no transform of their widths."""

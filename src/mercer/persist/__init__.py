@@ -1,4 +1,4 @@
-"""Model files: one flat safetensors file for every map and learner, without code in it. And runs that survive."""
+"""Model files, one safetensors file without code for every map and learner; and runs that survive interruptions."""
 
 from .._atomic import atomic_write
 from .checkpoints import CheckpointError

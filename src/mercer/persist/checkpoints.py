@@ -1,4 +1,4 @@
-"""Checkpoints: what a run has found, in two generations of a safetensors file."""
+"""Checkpoints: what a run has found so far, in two generations of a safetensors file."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ KEY = "mercer-checkpoint"
 ENTRIES = ("format", "identity", "seeds", "found", "begun", "arrays", "fortran")
 MOST_ROWS = 2**62
 BEGINNING = f'{{"__metadata__":{{"{KEY}":'.encode()
-"""Of a checkpoint, after the length of its header."""
+"""The first bytes of a checkpoint, after the length of its header."""
 MOST_DAMAGED = 4
-"""Bytes of the beginning that may have changed; that of a model file has more that differ."""
+"""The number of first bytes that damage may have changed; those of a model file differ in more."""
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be gone on from; the message says why."""
+    """Raised if a run cannot continue from a checkpoint; the message says why."""
 
 
 class Checkpoint(NamedTuple):
-    """What a run has found: who it is, the seeds that it drew, what passes gave, and the pass under way."""
+    """What a run has found: its identity, the seeds that it drew, the results of passes, and the pass under way."""
 
     identity: dict[str, Any]
     seeds: list[int]
@@ -45,16 +45,16 @@ class Checkpoint(NamedTuple):
 
 
 class Checkpoints:
-    """The last checkpoint of a run, and the one before it."""
+    """The last checkpoint of a run, and the previous one."""
 
     def __init__(self, path: Path):
         self.path = path
         self.previous = path.with_name(f"{path.name}.previous")
         self._is_whole = True
-        """Whether what is at ``path`` may take the place of the one before."""
+        """Whether the file at ``path`` may replace the previous one."""
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Write another one; the last becomes the one before as soon as this one is on the disk."""
+        """Write another checkpoint; the last one becomes the previous one as soon as this one is on disk."""
         text, arrays = _described(checkpoint)
         names = in_order(arrays)
         sha = _sha(text, (arrays[name] for name in names))
@@ -69,7 +69,7 @@ class Checkpoints:
         self._is_whole = True
 
     def read(self) -> Checkpoint | None:
-        """The last checkpoint, or with a warning the one before where it is damaged; None where there is none."""
+        """Return the last checkpoint; the previous one, with a warning, if it is damaged; None if there is none."""
         damaged = []
         for path in (self.path, self.previous):
             try:
@@ -81,29 +81,29 @@ class Checkpoints:
                 self._is_whole = False
                 continue
             if damaged:
-                warnings.warn(f"{damaged[0]}; the run goes on from the one before", UserWarning, stacklevel=3)
+                warnings.warn(f"{damaged[0]}; the run continues from the previous one", UserWarning, stacklevel=3)
             return found
         if damaged:
-            raise CheckpointError(f"{'; '.join(damaged)}: there is nothing to go on from, train with resume=False")
+            raise CheckpointError(f"{'; '.join(damaged)}; no checkpoint can be read, train with resume=False")
         return None
 
     def check_ours(self) -> None:
-        """Refuse files of these names that are no checkpoints, damaged or not: they would be replaced and removed."""
+        """Refuse files of these names that are not checkpoints, since they would be overwritten and removed."""
         for path in (self.path, self.previous):
             if os.path.lexists(path) and not _is_ours(path):
                 raise FileExistsError(
-                    f"{str(path)!r} exists and is not a checkpoint of mercer: move it, or give another checkpoint"
+                    f"{str(path)!r} exists and is not a checkpoint of mercer; move it, or give another checkpoint"
                 )
 
     def remove(self) -> None:
-        """Leave nothing."""
+        """Remove both files."""
         for path in (self.path, self.previous):
             with suppress(FileNotFoundError):
                 path.unlink()
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file begins as a checkpoint does, but for a few bytes where it is damaged; an empty one does too."""
+    """Whether a file starts like a checkpoint, apart from a few damaged bytes; an empty file does too."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
     with open(path, "rb") as file:
@@ -116,7 +116,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _described(checkpoint: Checkpoint) -> tuple[str, dict[str, NDArray[Any]]]:
-    """All but the arrays as JSON, and the arrays by name."""
+    """Return everything except the arrays as JSON, and the arrays by name."""
     begun = checkpoint.begun
     groups = [*checkpoint.found.values(), () if begun is None else tuple(begun.sums)]
     arrays = {f"{group}.{place}": array for group, held in enumerate(groups) for place, array in enumerate(held)}
@@ -140,29 +140,29 @@ def _sha(text: str, parts: Iterable[Any]) -> str:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """A checkpoint as it was written: raises a ModelFileError where one bit of it has changed."""
+    """Return a checkpoint as it was written, or raise a ModelFileError if a single bit of it has changed."""
     with open(path, "rb") as file:
         header = read_header(file)
         payload = memoryview(file.read())
     text = header.metadata.get(KEY)
     if text is None:
-        refuse(f"the file has no metadata {KEY!r}: it is no checkpoint")
+        refuse(f"the file has no metadata {KEY!r}, so it is not a checkpoint")
     sha = hashlib.sha256(text.encode())
     sha.update(payload)
     if sha.hexdigest() != header.metadata.get("sha256"):
-        refuse("it is not as it was written: its SHA-256 differs")
+        refuse("its content has changed since it was written: its SHA-256 differs")
     held = read_json(text, f"the metadata {KEY!r}")
     if as_whole(held.get("format"), "format", 1) != FORMAT:
-        refuse(f"the file has format {held['format']}, and this version goes on from format {FORMAT}")
+        refuse(f"the file has format {held['format']}, and this version reads format {FORMAT}")
     check_names(held, ENTRIES, "the checkpoint")
     try:
         return _checkpoint(held, _arrays(header, held, payload))
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"its parts do not belong together: {error}") from error
+        raise ModelFileError(f"its parts are inconsistent: {error}") from error
 
 
 def _arrays(header: Header, held: dict[str, Any], payload: memoryview) -> dict[str, NDArray[Any]]:
-    """The arrays, in the layout that they had: products of matrices ask for it."""
+    """Return the arrays in the memory layout that they had, on which matrix products depend."""
     arrays = {name: array_of(payload, tensor) for name, tensor in header.tensors.items()}
     if {name: [array.dtype.name, list(array.shape)] for name, array in arrays.items()} != held.get("arrays"):
         refuse("the arrays are not those that were written")

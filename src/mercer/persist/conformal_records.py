@@ -1,4 +1,4 @@
-"""Intervals and sets of classes around a learner as a record (JSON) and arrays, and back."""
+"""Conformal predictors as a record (JSON) and arrays, and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METHODS = ("split", "jackknife+", "cv+")
 
 
 def write_conformal(model: Any, target: ArraySink) -> dict[str, Any]:
-    """The record of a fitted wrapper: its arguments, its learner and the scores of rows not learned from."""
+    """Return the record of a fitted conformal predictor: its arguments, learner and calibration scores."""
     check_is_fitted(model)
     writer = ArgumentWriter(target.arrays, model.seed_)
     given = {name: value for name, value in model.get_params(deep=False).items() if name != "estimator"}
@@ -51,7 +51,7 @@ def write_conformal(model: Any, target: ArraySink) -> dict[str, Any]:
 
 
 def read_conformal(record: dict[str, Any], source: ArraySource) -> Any:
-    """The wrapper of a record, fitted."""
+    """Return the fitted conformal predictor of a record."""
     check_names(record, ENTRIES, "the model")
     cls = getattr(learn, as_text(record.get("class"), "the class of the model"))
     arguments = as_dict(record.get("arguments"), "the arguments of the model")
@@ -63,7 +63,7 @@ def read_conformal(record: dict[str, Any], source: ArraySource) -> Any:
     machine = as_dict(record.get("machine"), "the machine")
     for one in (unfitted, machine):
         if one.get("class") != expected:
-            refuse(f"{cls.__name__} must be around a {expected}, found {one.get('class')!r:.60}")
+            refuse(f"{cls.__name__} must contain a {expected}, found {one.get('class')!r:.60}")
     estimator = read_unfitted_machine(unfitted, source.array, "estimator.")
     model = cls(estimator, **{name: reader.value(value, name) for name, value in arguments.items()})
     model.check_arguments()
@@ -82,12 +82,12 @@ def read_conformal(record: dict[str, Any], source: ArraySource) -> Any:
     else:
         agree = agree and _read_method(model, record, source)
     if not agree:
-        refuse(f"the parts of this {cls.__name__} do not belong together")
+        refuse(f"the parts of this {cls.__name__} are inconsistent")
     return model
 
 
 def _read_method(model: Any, record: dict[str, Any], source: ArraySource) -> bool:
-    """Give a regressor its method and what that has left out; whether these agree."""
+    """Give a regressor its method and the left-out parts that it needs; return whether these are consistent."""
     model.method_ = as_text(record.get("method"), "the method")
     model.left_out_ = None
     if model.method_ not in METHODS:

@@ -1,4 +1,4 @@
-"""Arguments and learned values as JSON, with a tag for what JSON does not have, and back."""
+"""Arguments and learned values as JSON, with tags for types that JSON lacks, and back."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from ..maps.maclaurin_products import LONGEST_SERIES
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
 MAPS: dict[str, Any] = {cls.__name__: cls for cls in maps.MAPS} | {"AutoMap": AutoMap}
-"""The maps that a file may hold."""
+"""The maps that a file may contain."""
 MAX_DEGREE = 10_000
-"""Of a kernel in a file: one of a higher degree would be read in no time, and never be mapped."""
+"""The largest degree of a kernel in a file: a higher one would be read at once but take forever to map."""
 
 
 NOT_STORED = ("device",)
-"""Arguments that say where something runs, which may be another machine when it is read."""
+"""Arguments that say where something runs, since a file may be read on another machine."""
 
 
 class NotStoredError(TypeError):
-    """Something that a model file cannot hold; the message names it and says why."""
+    """Raised for something that a model file cannot contain; the message names it and says why."""
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
 
 def plain_kernel(kernel: Kernel, where: str) -> Kernel:
-    """The kernel with the coefficients of a series in place of the function that gives them."""
+    """Return the kernel with the coefficients of a series in place of the function that computes them."""
     if isinstance(kernel, Maclaurin) and callable(kernel.coefficients):
         series = np.trim_zeros(kernel.series(LONGEST_SERIES), "b")
         return Maclaurin(tuple(series.tolist()) or (0.0,), tol=kernel.tol, radius=kernel.radius)
@@ -49,14 +49,14 @@ def plain_kernel(kernel: Kernel, where: str) -> Kernel:
 def _check_degrees(kernel: Kernel, where: str) -> None:
     degree = kernel.max_degree if kernel.is_dot_product else None
     if degree is not None and degree > MAX_DEGREE:
-        raise ValueError(f"{where} has the degree {degree}; {MAX_DEGREE} is the most in a model file")
+        raise ValueError(f"{where} has degree {degree}, but a model file allows at most {MAX_DEGREE}")
     for value in kernel.get_params(deep=False).values():
         if isinstance(value, Kernel):
             _check_degrees(value, where)
 
 
 def read_kernel(text: object, where: str) -> Kernel:
-    """A kernel from its text."""
+    """Return a kernel from its text."""
     kernel = parse(as_text(text, where))
     _check_degrees(kernel, where)
     return kernel
@@ -70,8 +70,10 @@ class ArgumentWriter:
 
     Parameters
     ----------
-    arrays : dict that takes the arrays
-    seed : the integer that stands for a generator of random numbers
+    arrays : dict
+        Receives the arrays.
+    seed : int or None
+        The integer that replaces a random number generator.
     """
 
     def __init__(self, arrays: dict[str, NDArray[Any]], seed: int | None):
@@ -79,12 +81,12 @@ class ArgumentWriter:
         self.seed = seed
 
     def arguments(self, estimator: Any, where: str) -> dict[str, Any]:
-        """Those of an estimator; ``where`` is the path to it, for names and messages."""
+        """Return those of an estimator; ``where`` is the path to it, for names and messages."""
         given = estimator.get_params(deep=False)
         return {name: self.value(given[name], f"{where}{name}") for name in sorted(given) if name not in NOT_STORED}
 
     def value(self, value: object, where: str) -> Any:
-        """One argument."""
+        """Return one argument."""
         if value is None or isinstance(value, bool | str):
             return str(value) if isinstance(value, str) else value
         if isinstance(value, np.bool_):
@@ -112,20 +114,20 @@ class ArgumentWriter:
 
 def _refusal(value: object) -> str:
     if callable(value):
-        return f"the function {value!r}, which is code, and a model file holds none"
-    return f"of type {type(value).__name__}, which a model file does not hold"
+        return f"the function {value!r}, but a model file cannot contain code"
+    return f"of type {type(value).__name__}, which a model file cannot contain"
 
 
 def map_name(map: FeatureMap) -> str:
-    """The name of a map's class, where it is one of this package."""
+    """Return the name of a map's class, if it is one of this package."""
     name = type(map).__name__
     if MAPS.get(name) is not type(map):
-        raise NotStoredError(f"{name} is not one of the maps of mercer.maps: a file with it could not be read")
+        raise NotStoredError(f"{name} is not one of the maps of mercer.maps, so a file with it could not be read")
     return name
 
 
 def number(value: float) -> Any:
-    """A float as JSON has it, by name where it has none."""
+    """Return a float as JSON, by name if it is not finite."""
     return value if math.isfinite(value) else {"float": repr(value)}
 
 
@@ -134,27 +136,28 @@ class ArgumentReader:
 
     Parameters
     ----------
-    array : gives an array by its name
+    array : callable
+        Returns an array for its name.
     """
 
     kinds: tuple[str, ...] = ("float", "list", "tuple", "dict", "kernel", "map", "array")
-    """What an argument may be beside text, numbers, truth values and None."""
+    """The kinds of arguments other than text, numbers, truth values and None."""
 
     def __init__(self, array: Callable[[str], NDArray[Any]]):
         self.array = array
 
     def estimator(self, cls: Any, record: object, where: str) -> Any:
-        """An unfitted estimator of this class."""
+        """Return an unfitted estimator of this class."""
         given = as_dict(record, f"the arguments of {where}{cls.__name__}")
         check_names(given, cls._get_param_names(), f"{where}{cls.__name__}")
         return cls(**{name: self.value(value, f"{where}{name}") for name, value in given.items()})
 
     def value(self, value: object, where: str) -> Any:
-        """One argument."""
+        """Return one argument."""
         if not isinstance(value, dict):
-            return refuse(f"{where} is a list without a name") if isinstance(value, list) else value
+            return refuse(f"{where} is a list without a kind") if isinstance(value, list) else value
         if len(value) != 1:
-            refuse(f"{where} must have one kind, found {sorted(value)!r:.80}")
+            refuse(f"{where} must have exactly one kind, found {sorted(value)!r:.80}")
         ((kind, held),) = value.items()
         read = getattr(self, f"_{kind}", None) if kind in self.kinds else None
         return read(held, where) if read else refuse(f"{where} is of the unknown kind {kind!r:.20}")
@@ -171,10 +174,10 @@ class ArgumentReader:
     def _dict(self, held: object, where: str) -> dict[Any, Any]:
         pairs = [as_list(pair, where) for pair in as_list(held, where)]
         if any(len(pair) != 2 for pair in pairs):
-            refuse(f"{where} must have pairs")
+            refuse(f"{where} must consist of pairs")
         read = [(self.value(key, where), self.value(item, where)) for key, item in pairs]
         if any(not isinstance(key, str | int | float | tuple | None) for key, _ in read):
-            refuse(f"{where} has a key that is no plain value")
+            refuse(f"{where} has a key that is not a plain value")
         return dict(read)
 
     def _kernel(self, held: object, where: str) -> Kernel:
@@ -195,14 +198,14 @@ class ArgumentReader:
 
 
 def map_class(name: Any, where: str) -> Any:
-    """One of the maps by its name, and nothing else."""
+    """Return one of the maps by its name, and nothing else."""
     if as_text(name, f"the class of {where}") not in MAPS:
         refuse(f"{where} must be one of the maps of mercer.maps, found the class {name!r:.60}")
     return MAPS[name]
 
 
 def non_finite(value: object, where: str) -> float:
-    """Infinity or NaN by its name."""
+    """Return infinity or NaN by its name."""
     if value not in ("inf", "-inf", "nan"):
         refuse(f"{where} must be a number, found {value!r:.40}")
     return float(value)
@@ -212,9 +215,9 @@ def non_finite(value: object, where: str) -> float:
 
 
 def learned_value(value: Any) -> Any:
-    """A learned value as JSON; its type is known to the reader."""
+    """Return a learned value as JSON; the reader knows its type."""
     if hasattr(value, "_fields"):
-        # What is as it always was before there was an entry for it needs none.
+        # An entry is needed only if the value differs from what it was before this entry existed.
         told = {name for name in value._fields if getattr(value, name) != value._field_defaults.get(name, ...)}
         return {name: learned_value(getattr(value, name)) for name in value._fields if name in told}
     if isinstance(value, tuple):
@@ -227,7 +230,7 @@ def learned_value(value: Any) -> Any:
 
 
 def read_learned(kind: Any, value: object, where: str) -> Any:
-    """A learned value of a known type."""
+    """Return a learned value of a known type."""
     if get_origin(kind) in (Union, types.UnionType):
         inner = next(one for one in get_args(kind) if one is not type(None))
         return None if value is None else read_learned(inner, value, where)

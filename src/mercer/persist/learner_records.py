@@ -57,11 +57,11 @@ def check_machine(model: Any) -> None:
     """Refuse anything that is not one of our learners."""
     name = type(model).__name__
     if name not in MACHINES or getattr(learn, name) is not type(model):
-        raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
+        raise NotStoredError(f"{name} is not one of the learners of mercer.learn, so a file with it could not be read")
 
 
 def write_machine(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]:
-    """The record of a fitted machine."""
+    """Return the record of a fitted machine."""
     check_machine(model)
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
     record: dict[str, Any] = {"class": type(model).__name__, "arguments": writer.arguments(model, path)}
@@ -98,14 +98,14 @@ def _write_view(model: Any, target: ArraySink, path: str) -> dict[str, Any]:
 
 
 def write_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Labels of classes or groups, in order."""
+    """Return the labels of classes or groups, in order."""
     kind = classes.dtype.kind
     items = classes.tolist()
     if kind == "O" and all(type(item) is str for item in items):
         return {"dtype": "object", "items": items}
     if kind != "U" and classes.dtype.name not in LABELS:
         raise NotStoredError(
-            f"classes_ are of type {classes.dtype}, which a model file does not hold: use text or numbers"
+            f"classes_ are of type {classes.dtype}, which a model file cannot contain; use text or numbers"
         )
     dtype = f"<U{classes.dtype.itemsize // 4}" if kind == "U" else classes.dtype.name
     return {"dtype": dtype, "items": items}
@@ -115,7 +115,7 @@ def write_labels(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def read_machine(record: object, source: ArraySource, path: str = "") -> Any:
-    """The machine of a record, fitted."""
+    """Return the fitted machine of a record."""
     record = as_dict(record, "the model")
     check_names(record, ENTRIES, "the model")
     model = read_unfitted_machine(record, source.array, path)
@@ -147,7 +147,7 @@ def read_machine(record: object, source: ArraySource, path: str = "") -> Any:
 
 
 def _read_column_name(named: object, what: str) -> str | int | tuple[str, ...] | None:
-    """A name, the names of several, or the number of a column without one."""
+    """Return a name, several names, or the number of a column without a name."""
     if named is None or isinstance(named, str):
         return named
     if isinstance(named, list):
@@ -156,7 +156,7 @@ def _read_column_name(named: object, what: str) -> str | int | tuple[str, ...] |
 
 
 def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray[Any]], path: str) -> Any:
-    """The machine of a record, not fitted, with valid arguments."""
+    """Return the machine of a record, not fitted, with valid arguments."""
     model = ArgumentReader(array).estimator(getattr(learn, record["class"]), record.get("arguments"), path)
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, FeatureMap):
@@ -179,7 +179,7 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Arra
 
 
 def _read_classes(record: object) -> Any:
-    """The labels of one task, or of each of several."""
+    """Return the labels of one task, or of each of several."""
     if not isinstance(record, list):
         return read_labels(record)
     if len(record) < 2:
@@ -188,7 +188,7 @@ def _read_classes(record: object) -> Any:
 
 
 def read_labels(record: object, least: int = 2) -> NDArray[Any]:
-    """Labels in order, so many at least."""
+    """Return labels in order, of which there must be at least ``least``."""
     record = as_dict(record, "classes")
     check_names(record, ("dtype", "items"), "classes")
     dtype, items = as_text(record.get("dtype"), "the type of classes"), as_list(record.get("items"), "classes")
@@ -197,7 +197,7 @@ def read_labels(record: object, least: int = 2) -> NDArray[Any]:
         wanted: tuple[type, ...] = (str,)
         longest = max(map(len, filter(lambda item: isinstance(item, str), items)), default=0)
         if text and (longest > int(text[1]) or int(text[1]) * len(items) > MOST_TEXT):
-            refuse(f"classes of up to {longest} characters do not fit {dtype}")
+            refuse(f"classes of up to {longest} characters do not fit into {dtype}")
     else:
         wanted = {"b": (bool,), "f": (float, int)}.get(dtype[:1], (int,)) if dtype in LABELS else ()
     if not wanted or any(type(item) not in wanted for item in items):
@@ -205,7 +205,7 @@ def read_labels(record: object, least: int = 2) -> NDArray[Any]:
     try:
         classes = np.array(items, dtype=dtype)
     except OverflowError as error:
-        refuse(f"the classes do not fit {dtype}: {error}")
+        refuse(f"the classes do not fit into {dtype}: {error}")
     if len(items) < least or not all(left < right for left, right in pairwise(items)):
-        refuse(f"classes must be at least {least}, each below the next")
+        refuse(f"there must be at least {least} classes, in increasing order")
     return classes

@@ -35,15 +35,15 @@ from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, che
 
 ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
 MOST_DRAWN, MOST_PER_ENTRY = 2**26, 2**10
-"""Numbers that a seed may draw: some for any file, or more for one with many coefficients of its own."""
+"""Numbers that a seed may draw for any file; a file with many coefficients of its own may draw more."""
 MOST_BLOCKS = 2**18
-"""Blocks of as many features as there are columns that a seed may draw, or as many as the file holds numbers."""
+"""Blocks of as many features as columns that a seed may draw; a file that contains more numbers may draw as many."""
 OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
 CHOICE_ENTRIES = ("class", "arguments", "names", "seed", "chosen", "pilot")
 
 
 class ArraySink:
-    """What a model is written to: arrays by name; ``from_seed`` leaves out the arrays that a seed gives."""
+    """Collects the named arrays of a model; ``from_seed`` leaves out arrays that the seed determines."""
 
     def __init__(self, from_seed: bool):
         self.from_seed = from_seed
@@ -60,10 +60,10 @@ class ArraySink:
 
 
 class ArraySource:
-    """What a model is read from: the names of arrays and what gives them.
+    """Provides the arrays of a model, given their names and a function that fetches them.
 
-    ``memory`` bounds the bytes of arrays that are left to a seed; ``entries``, how many numbers the file itself holds,
-    bounds the time a seed may take to draw (None for no bound).
+    ``memory`` limits the bytes of arrays that the seed determines. ``entries``, the count of numbers in the file
+    itself, limits the time that drawing from the seed may take (None for no limit).
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ArraySource:
         self.memory = memory
         self.entries = entries
         self.columns = 1
-        """Of the map that is read now: much is drawn in blocks of as many features."""
+        """The number of columns of the map being read: many arrays are drawn in blocks of as many features."""
         self._fetch = fetch
         self._left = self._drawn = 0
         self._blocks = 0.0
@@ -93,33 +93,33 @@ class ArraySource:
         return name in self.names or below
 
     def array(self, name: str) -> NDArray[Any]:
-        """An array by its name."""
+        """Return an array by its name."""
         if name not in self.names:
             refuse(f"tensor {name!r} is missing")
         self._used.add(name)
         return self._fetch(name)
 
     def take(self, leaf: Leaf, name: str) -> NDArray[Any]:
-        """An array that is as it should be."""
+        """Return an array after checking it."""
         array = self.array(name)
         check_array(array, leaf, name)
         return array
 
     def leave(self, leaf: Leaf) -> None:
-        """Count an array that a seed draws: a short file must ask neither for more than there is nor for hours."""
+        """Count an array that the seed determines: a short file must not ask for too much memory or hours of work."""
         count = math.prod(length or 1 for length in leaf.shape)
         self._left += np.dtype(leaf.dtypes[0]).itemsize * count
         self._drawn += count
         self._blocks += count / self.columns
         if self.memory is not None and self._left > self.memory:
             refuse(
-                f"the seed would draw parameters of {self._left} bytes or more, and {self.memory} are allowed: give "
-                "load more memory where the file is to be trusted"
+                f"the seed would draw parameters of at least {self._left} bytes, but only {self.memory} are allowed; "
+                "if you trust the file, give load more memory"
             )
         if self.entries is not None and self.takes_long(self.entries):
             refuse(
-                f"the seed would draw {self._drawn} numbers for {self.columns} columns, which may take long, and the "
-                f"file holds {self.entries}: give load trusted=True if you know who wrote it"
+                f"the seed would draw {self._drawn} numbers for {self.columns} columns, which may take long, but the "
+                f"file contains only {self.entries}; if you trust the file, give load trusted=True"
             )
 
     def takes_long(self, entries: int) -> bool:
@@ -127,10 +127,10 @@ class ArraySource:
         return self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * entries) or self._blocks > max(MOST_BLOCKS, entries)
 
     def check_all_used(self) -> None:
-        """Raise where a tensor means nothing to the model."""
+        """Raise an error if the model does not use some tensor."""
         for name in self.names:
             if name not in self._used:
-                refuse(f"tensor {name!r:.80} belongs to nothing in the model")
+                refuse(f"tensor {name!r:.80} does not belong to the model")
 
 
 # -- trees of arrays ---------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def put_tree(layout: Any, tree: Any, target: ArraySink, path: str, learned_only:
 
 
 def take_tree(layout: Any, source: ArraySource, path: str, learned_only: bool = False) -> Any:
-    """Read the arrays of a tree; None in place of arrays that were left out."""
+    """Read the arrays of a tree, with None in place of arrays that were left out."""
     if isinstance(layout, Choice):
         layout = layout.leaf if path in source.names else layout.tree
     if isinstance(layout, Leaf):
@@ -179,7 +179,7 @@ def _put_parameters(construction: Construction, params: Any, target: ArraySink, 
 
 
 def _take_parameters(construction: Construction, source: ArraySource, path: str) -> tuple[Construction, Any]:
-    """The parameters of a map, and its construction with the arrays that were learned from rows."""
+    """Return the parameters of a map, and its construction with the arrays that were learned from rows."""
     dropped = source.from_seed and not construction.draws_from_rows
     layout, learned = construction.layout(), dict[str, Any]()
     taken = dict[str, Any]()
@@ -198,7 +198,7 @@ def _take_parameters(construction: Construction, source: ArraySource, path: str)
 
 
 def write_map(map: FeatureMap, target: ArraySink, path: str = "") -> dict[str, Any]:
-    """The record of a fitted map that stands on its own, or is a learner's."""
+    """Return the record of a fitted map, on its own or of a learner."""
     name, seed, params = map_name(map), map.seed_, map.parameters_
     record = {"class": name, "arguments": ArgumentWriter(target.arrays, seed).arguments(map, path), "seed": seed}
     record |= names_of(map)
@@ -213,7 +213,7 @@ def write_map(map: FeatureMap, target: ArraySink, path: str = "") -> dict[str, A
 
 
 def names_of(estimator: Any) -> dict[str, list[str]]:
-    """The names of the columns, where they have some."""
+    """Return the names of the columns, if they have names."""
     names = getattr(estimator, "feature_names_in_", None)
     return {} if names is None else {"names": [str(name) for name in names]}
 
@@ -235,16 +235,18 @@ def _kernel_text(construction: Construction, where: str) -> str:
     if isinstance(kernel, Precomputed):
         return "precomputed"
     if not isinstance(kernel, Kernel):
-        raise NotStoredError(f"{where} is a Python function, which is code, and a model file holds none")
+        raise NotStoredError(f"{where} is a Python function, but a model file cannot contain code")
     plain = plain_kernel(kernel, where)
     if construction.evaluates_kernel and plain != kernel:
         name = construction.name
-        raise NotStoredError(f"{where} has coefficients by a function, and {name} evaluates all of them: give a tuple")
+        raise NotStoredError(
+            f"the coefficients of {where} come from a function, and {name} evaluates all of them: give a tuple"
+        )
     return repr(plain)
 
 
 def same_parameters(ours: Any, theirs: Any) -> bool:
-    """Whether whole numbers are equal, and others to rounding."""
+    """Whether integers are equal, and other numbers up to rounding."""
     if isinstance(ours, tuple):
         return len(ours) == len(theirs) and all(map(same_parameters, ours, theirs))
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
@@ -253,7 +255,7 @@ def same_parameters(ours: Any, theirs: Any) -> bool:
 
 
 def digest(params: Any) -> str:
-    """A hash of all whole numbers, which a seed draws alike on every machine."""
+    """Return a hash of all integers, which a seed determines alike on every machine."""
     sha = hashlib.sha256()
     for array in integers_of(params):
         sha.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes())
@@ -264,7 +266,7 @@ def digest(params: Any) -> str:
 
 
 def read_map(record: object, source: ArraySource, path: str = "") -> FeatureMap:
-    """The map of a record, fitted."""
+    """Return the fitted map of a record."""
     record = as_dict(record, f"{path}map")
     cls = map_class(record.get("class"), f"{path}map")
     check_names(record, CHOICE_ENTRIES if cls is AutoMap else OUTER_ENTRIES, f"{path}map")
@@ -282,22 +284,22 @@ def read_map(record: object, source: ArraySource, path: str = "") -> FeatureMap:
     if source.from_seed:
         params = construction.redrawn(Stream(map.seed_, cls.__name__), params)
         if record.get("integers") != digest(params):
-            refuse(f"the seed {map.seed_} does not draw the parameters of the model that was saved")
+            refuse(f"the seed {map.seed_} does not draw the parameters of the saved model")
     _check_parameters(construction, params)
     map.adopt(construction.fitted(params))
     return map
 
 
 def _read_choice(map: AutoMap, record: dict[str, Any], source: ArraySource, path: str) -> AutoMap:
-    """The map that was chosen, and what was tried before."""
+    """Return the map that was chosen, and what was tried before."""
     held = as_dict(record.get("chosen"), f"{path}chosen")
     if held.get("class") == type(map).__name__:
-        refuse(f"{path}AutoMap must have chosen another map, found AutoMap")
+        refuse(f"{path}AutoMap must have chosen a map of another class, found AutoMap")
     chosen = read_map(held, source, f"{path}chosen.")
     read_names(map, record.get("names"), chosen.construction_.n_features)
     pilot = read_learned(PilotTable, record.get("pilot"), f"pilot_ of {path}AutoMap")
     if sum(trial.chosen for trial in pilot.trials) != min(len(pilot.trials), 1):
-        refuse(f"pilot_ of {path}AutoMap must have one trial that was chosen, or none at all")
+        refuse(f"pilot_ of {path}AutoMap must have exactly one chosen trial, or no trials")
     map.adopt_choice(chosen, pilot)
     return map
 
@@ -308,12 +310,12 @@ def read_names(estimator: Any, names: object, columns: int) -> None:
         return
     texts = [as_text(name, "the name of a column") for name in as_list(names, "names")]
     if len(texts) != columns:
-        refuse(f"there must be {columns} names of columns, found {len(texts)}")
+        refuse(f"there must be {columns} column names, found {len(texts)}")
     estimator.feature_names_in_ = np.array(texts, dtype=object)
 
 
 def _construction_of(map: FeatureMap, record: object, columns: int, where: str) -> Construction:
-    """The construction of a map and of the maps inside it, as ``fit`` made it."""
+    """Return the construction of a map and of the maps inside it, as ``fit`` made it."""
     record = as_dict(record, where)
     check_names(record, ENTRIES, where)
     map.check_arguments()
@@ -339,7 +341,7 @@ def _construction_of(map: FeatureMap, record: object, columns: int, where: str) 
 
 
 def check_unfitted(map: Any, where: str) -> None:
-    """Check the arguments of a map and of the maps inside it, all the way down."""
+    """Check the arguments of a map and of all maps nested inside it."""
     parts = map.construction.parts
     for part in parts:
         inner = getattr(map, part)

@@ -1,4 +1,4 @@
-"""``save``, ``load`` and ``describe``: models as files."""
+"""Models as files: ``save``, ``load`` and ``describe``."""
 
 from __future__ import annotations
 
@@ -40,23 +40,27 @@ ENTRIES = ("format", "class", "parameters", "versions", "sha256", "fortran", "mo
 def save(model: Any, path: str | os.PathLike[str], parameters: str = "full") -> None:
     """Write a fitted map or learner to a file.
 
-    The file is a safetensors file; what is not an array stands as JSON in its metadata. It holds no code and no time:
-    equal models are equal bytes. It appears whole or not at all, see :func:`mercer.persist.atomic_write`.
+    The file is a safetensors file, with everything except the arrays as JSON in its metadata. It contains no code and
+    no time stamp: equal models give equal bytes. It appears as a whole or not at all, see
+    :func:`mercer.persist.atomic_write`.
 
-    A file holds what the model holds. :class:`~mercer.Nystrom` keeps some of the rows it was fitted on (its
-    landmarks), whatever ``parameters`` is, and learners keep the names and levels of columns: mind who may read it.
+    A file contains everything that the model contains. :class:`~mercer.Nystrom` keeps some of the rows on which it was
+    fitted (its landmarks), whatever ``parameters`` is, and learners keep the names and levels of columns. Consider who
+    may read the file.
 
     Parameters
     ----------
-    model : a fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`, or a pipeline or wrapper around some
-        The other steps of a :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.compose.ColumnTransformer` may be
-        scikit-learn's scalers, encoders, imputers, projections and linear models; the error for any other step lists
-        them. Functions (a kernel, a callback) cannot be saved; the coefficients of a :class:`~mercer.kernels.Maclaurin`
-        kernel that come from a function are, the first 512 of them.
-    path : the name of the file
-    parameters : "full" or "seed"
-        "seed" leaves out what the seed draws again in ``load``: random frequencies, signs and buckets. What was learned
-        from rows (weights, projections, landmarks) stays.
+    model : FeatureMap, learner, Pipeline or ColumnTransformer
+        A fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`, or a pipeline or wrapper around some of
+        these. The other steps of a :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.compose.ColumnTransformer`
+        may be scikit-learn's scalers, encoders, imputers, projections and linear models; the error for any other step
+        lists them. Functions (a kernel, a callback) cannot be saved. If the coefficients of a
+        :class:`~mercer.kernels.Maclaurin` kernel come from a function, the first 512 of them are saved.
+    path : str or path-like
+        The name of the file.
+    parameters : {"full", "seed"}, default="full"
+        "seed" leaves out what ``load`` can draw again from the seed: random frequencies, signs and buckets. What was
+        learned from rows (weights, projections, landmarks) is always saved.
 
     Examples
     --------
@@ -98,33 +102,33 @@ def save(model: Any, path: str | os.PathLike[str], parameters: str = "full") -> 
 
 
 def versions() -> dict[str, str]:
-    """Those of this package and of what its numbers come from."""
+    """Return the versions of this package and of the libraries on which its numbers depend."""
     packages = {"numpy": numpy, "scikit-learn": sklearn, "scipy": scipy}
     return {"mercer": __version__} | {name: package.__version__ for name, package in packages.items()}
 
 
 def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
-    """Raise where the reader would refuse what is to be written, or draw other parameters than the model has."""
+    """Raise an error if the reader would refuse the file, or draw other parameters than those of the model."""
     source = ArraySource(target.arrays, target.arrays.__getitem__, target.from_seed)
     try:
         again = _model(held, source)
     except ModelFileError as error:
-        hint = ": save with parameters='full'" if target.from_seed else ""
-        raise ValueError(f"the model cannot be saved as it is, {error}{hint}") from error
+        hint = "; save with parameters='full'" if target.from_seed else ""
+        raise ValueError(f"the model cannot be saved as it is: {error}{hint}") from error
     if source.takes_long(sum(array.size for array in target.arrays.values())):
-        told = "the seed draws so much that load will ask for trusted=True: save with parameters='full' for others"
+        told = "the seed draws so much that load will require trusted=True; save with parameters='full' to avoid this"
         warnings.warn(told, UserWarning, stacklevel=3)
     for ours, theirs in zip(leaves(model), leaves(again), strict=True):
         if not isinstance(ours, FeatureMap | KernelMachine):
             lost = difference(ours, theirs)
             if lost is not None:
-                raise NotStoredError(f"{type(ours).__name__} has {lost}, which a model file does not hold")
+                raise NotStoredError(f"{type(ours).__name__} has {lost}, which a model file cannot contain")
         elif not all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (ours, theirs)))):
-            raise ValueError("the seed does not draw the parameters of this model: save with parameters='full'")
+            raise ValueError("the seed does not draw the parameters of this model; save with parameters='full'")
 
 
 def _maps_of(model: Any) -> list[FeatureMap]:
-    """The map that a model is or has, or the maps of its two views."""
+    """Return the map that a model is or has, or the maps of its two views."""
     machines = [model, model.view_y_] if hasattr(model, "view_y_") else [model]
     return [model] if isinstance(model, FeatureMap) else [machine.map_ for machine in machines]
 
@@ -134,7 +138,7 @@ def _record(model: Any, target: ArraySink) -> dict[str, Any]:
         return write_conformal(model, target)
     if not isinstance(model, FeatureMap | KernelMachine | Pipeline | ColumnTransformer):
         raise TypeError(
-            f"save takes a map or a learner of mercer, or a pipeline around one, found {type(model).__name__}"
+            f"save expects a map or a learner of mercer, or a pipeline around one, found {type(model).__name__}"
         )
     return write_model(model, target)
 
@@ -142,23 +146,26 @@ def _record(model: Any, target: ArraySink) -> dict[str, Any]:
 def load(path: str | os.PathLike[str], *, memory: MemoryArgument = None, trusted: bool = False) -> Any:
     """Read a fitted map or learner from a file that :func:`save` has written.
 
-    No code of the file is run, and nothing of it is used before it is checked: a file that is damaged or made up raises
-    a :class:`mercer.persist.ModelFileError`. Only the sender's honesty is not checked: a model can be whole and bad.
+    No code from the file is run, and everything in it is checked before it is used: a file that is damaged or forged
+    raises a :class:`mercer.persist.ModelFileError`. Only the honesty of the sender cannot be checked: an intact model
+    may make bad predictions.
 
     Parameters
     ----------
-    path : the name of the file
-    memory : int, text like "2GB", or None
-        How many bytes the parameters that are left to the seed may take, since a short file could ask for any number;
-        None is a quarter of the machine's memory.
+    path : str or path-like
+        The name of the file.
+    memory : int, str or None, default=None
+        The largest number of bytes, or text like "2GB", for parameters that are drawn from the seed, since a short file
+        could ask for any number of them. None means a quarter of the machine's memory.
     trusted : bool, default=False
-        Whether a seed may draw for as long as it takes. By default a file is refused whose seed draws more than
-        268 million numbers, or 262,144 blocks of as many features as there are columns, unless the file holds enough
-        coefficients to need them: a few hundred bytes could ask for hours of work.
+        Whether drawing from the seed may take any amount of time. By default a file is refused if its seed draws more
+        than 268 million numbers, or 262,144 blocks of as many features as there are columns, unless the file contains
+        enough coefficients to need them: a few hundred bytes could ask for hours of work.
 
     Returns
     -------
-    model : a map or learner that predicts as the one that was saved, to the bit
+    FeatureMap, learner, Pipeline or ColumnTransformer
+        The model, which predicts exactly, to the bit, what the saved one predicts.
     """
     name, most = os.fspath(path), as_bytes(memory)
     try:
@@ -174,12 +181,12 @@ def load(path: str | os.PathLike[str], *, memory: MemoryArgument = None, trusted
 
 
 def _held(header: Header) -> dict[str, Any]:
-    """The part of a model's description that all models have."""
+    """Return the part of a description that all models have."""
     if KEY not in header.metadata:
-        refuse(f"the file has no metadata {KEY!r}: it is no model of this package")
+        refuse(f"the file has no metadata {KEY!r}, so it is not a model of this package")
     held = read_json(header.metadata[KEY], f"the metadata {KEY!r}")
     if as_whole(held.get("format"), "format", 1) > FORMAT:
-        refuse(f"the file has format {held['format']}, and this version reads up to {FORMAT}: take a newer mercer")
+        refuse(f"the file has format {held['format']}, and this version reads up to {FORMAT}: use a newer mercer")
     check_names(held, ENTRIES, "the description")
     if held.get("parameters") not in MODES:
         refuse(f"parameters must be one of {MODES}, found {held.get('parameters')!r:.40}")
@@ -187,10 +194,10 @@ def _held(header: Header) -> dict[str, Any]:
 
 
 def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int, trusted: bool) -> ArraySource:
-    """The arrays of a file, once they are known to be what was saved."""
+    """Return the arrays of a file, after checking that they are those that were saved."""
     expected = as_text(held.get("sha256"), "sha256")
     if hashlib.sha256(payload).hexdigest() != expected:
-        refuse("the arrays are not those that were saved: their SHA-256 differs")
+        refuse("the arrays have changed since they were saved: their SHA-256 differs")
     fortran = {as_text(name, "a name in fortran") for name in as_list(held.get("fortran"), "fortran")}
 
     def fetch(name: str) -> Any:
@@ -215,17 +222,19 @@ def _model(held: dict[str, Any], source: ArraySource) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a model file says of itself, without reading its arrays.
+    """Return what a model file says about itself, without reading its arrays.
 
     Parameters
     ----------
-    path : the name of the file
+    path : str or path-like
+        The name of the file.
 
     Returns
     -------
-    description : dict
-        ``format``, ``class``, ``parameters`` ("full" or "seed"), ``versions``, ``sha256`` (of the arrays), ``model``
-        (arguments, kernel, preparation, names, classes, seed) and ``tensors`` (type and shape of every array).
+    dict
+        The entries ``format``, ``class``, ``parameters`` ("full" or "seed"), ``versions``, ``sha256`` (of the arrays),
+        ``model`` (arguments, kernel, preparation, names, classes, seed) and ``tensors`` (type and shape of every
+        array).
 
     Examples
     --------

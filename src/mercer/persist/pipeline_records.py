@@ -24,21 +24,21 @@ from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 PIPELINE = ("class", "arguments", "steps")
 COLUMNS = ("class", "arguments", "columns", "names", "transformers", "fitted", "remainder", "sparse")
 MOST_COLUMNS = 2**20
-"""Of a column transformer, which counts them one by one."""
+"""The largest number of columns of a column transformer, which counts them one by one."""
 MOST_MASKED = 2**12
-"""Where columns are chosen by truth values, scikit-learn compares each with all."""
+"""The same if columns are chosen by truth values, because scikit-learn compares each with all."""
 WORDS = ("passthrough", "drop")
 OURS = ("steps", "transformers", "remainder", "memory", "n_jobs")
-"""Arguments that are kept in another way, or not at all: how many processes to start is no matter of a file."""
+"""Arguments that are stored differently, or not at all: a file does not determine the number of processes."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def write_model(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]:
-    """The record of a fitted model of any kind that a file can hold."""
+    """Return the record of a fitted model of any kind that a file can contain."""
     if isinstance(model, FeatureMap | KernelMachine) and path and _has_output(model):
-        raise NotStoredError(f"{path} has set_output, which a model file does not hold of maps and learners: undo it")
+        raise NotStoredError(f"{path} has set_output, which a model file does not keep for maps and learners: undo it")
     if isinstance(model, FeatureMap):
         check_is_fitted(model)
         return write_map(model, target, path)
@@ -55,7 +55,7 @@ def write_model(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]
 
 
 def _has_output(model: Any) -> bool:
-    """Whether a model was asked for frames, and not for arrays."""
+    """Whether a model was asked to return data frames instead of arrays."""
     return getattr(model, "_sklearn_output_config", {}).get("transform") not in (None, "default")
 
 
@@ -63,8 +63,8 @@ def _check_known(model: Any, path: str) -> None:
     if not is_known(model) or type(model).__name__ in INSIDE:
         known = ", ".join(name for name in KNOWN if name not in INSIDE)
         raise NotStoredError(
-            f"{path}{type(model).__name__} is not an estimator that a model file can hold. Those are the maps and "
-            f"learners of mercer and, around them, Pipeline, ColumnTransformer, {known}: use one of these, or apply "
+            f"{path}{type(model).__name__} is not an estimator that a model file can contain. Those are the maps and "
+            f"learners of mercer and, around them, Pipeline, ColumnTransformer, {known}; use one of these, or apply "
             "the step yourself before the model"
         )
 
@@ -72,7 +72,7 @@ def _check_known(model: Any, path: str) -> None:
 def _write_pipeline(model: Pipeline, target: ArraySink, path: str) -> dict[str, Any]:
     if model.memory is not None:
         raise NotStoredError(
-            f"{path}memory is a place on this machine, which a model file does not hold: set it to None"
+            f"{path}memory is a location on this machine, which a model file does not keep: set it to None"
         )
     arguments = write_arguments(model, target, path, OURS)
     steps = [
@@ -91,7 +91,7 @@ def _write_columns(model: ColumnTransformer, target: ArraySink, path: str) -> di
     check_is_fitted(model)
     writer = Writer(target.arrays, None)
     if not isinstance(model.remainder, str):
-        raise NotStoredError(f"{path}remainder is an estimator: name its columns among the transformers")
+        raise NotStoredError(f"{path}remainder is an estimator: list its columns among the transformers")
     given = []
     for place, (name, part, columns) in enumerate(model.transformers):
         unfitted = write_unfitted(part, target, f"{path}transformers.{place}.")
@@ -106,7 +106,7 @@ def _write_columns(model: ColumnTransformer, target: ArraySink, path: str) -> di
         for place, (name, part, _) in enumerate(model.transformers_)
     ]
     if _has_output(model):
-        raise NotStoredError(f"{path}ColumnTransformer has set_output, which a model file does not hold of it: undo it")
+        raise NotStoredError(f"{path}ColumnTransformer has set_output, which a model file does not keep: undo it")
     return {
         "class": "ColumnTransformer",
         "arguments": write_arguments(model, target, path, OURS),
@@ -119,7 +119,7 @@ def _write_columns(model: ColumnTransformer, target: ArraySink, path: str) -> di
 
 
 def write_unfitted(model: Any, target: ArraySink, path: str) -> Any:
-    """The record of what a constructor made: its class and its arguments."""
+    """Return the record of an unfitted estimator: its class and its arguments."""
     if isinstance(model, str):
         return model
     if type(model) is Pipeline:
@@ -140,7 +140,7 @@ def write_unfitted(model: Any, target: ArraySink, path: str) -> Any:
 
 
 def read_model(record: object, source: ArraySource, path: str = "") -> Any:
-    """The model of a record, fitted."""
+    """Return the fitted model of a record."""
     record = as_dict(record, f"{path}model")
     name = as_text(record.get("class"), f"the class of {path}model")
     if name == "Pipeline":
@@ -168,28 +168,28 @@ def _read_pipeline(record: dict[str, Any], path: str, read: Callable[[Any, str],
     if not isinstance(model.verbose, bool) or not isinstance(
         model.get_params(deep=False).get("transform_input"), list | None
     ):
-        refuse(f"{path}Pipeline has arguments that it does not take")
+        refuse(f"{path}Pipeline has unknown arguments")
     for name, step in steps[:-1]:
         if not (step is None or isinstance(step, str) or hasattr(step, "transform")):
-            refuse(f"step {name!r:.60} of {path}Pipeline must transform rows, as all but the last do")
+            refuse(f"step {name!r:.60} of {path}Pipeline must transform rows, like all steps except the last")
     return model
 
 
 def check_holds_ours(model: Any) -> None:
-    """Refuse a pipeline without a map or learner of this package: scikit-learn's models are not ours to keep."""
+    """Refuse a pipeline without a map or learner of this package: storing scikit-learn's models is not our purpose."""
     if not any(isinstance(part, FeatureMap | KernelMachine) for part in leaves(model)):
-        refuse(f"a {type(model).__name__} without a map or learner of mercer is not held by a model file")
+        refuse(f"a model file cannot contain a {type(model).__name__} without a map or learner of mercer")
 
 
 def _check_step_names(names: list[str], where: str) -> None:
     if not names or len(set(names)) != len(names) or any("__" in name or not name for name in names):
-        refuse(f"the steps of {where} must have names that differ, without '__'")
+        refuse(f"the steps of {where} must have different names, without '__'")
 
 
 def _read_arguments(cls: Any, record: dict[str, Any], path: str) -> dict[str, Any]:
     given = as_dict(record.get("arguments"), f"the arguments of {path}{cls.__name__}")
     check_names(given, set(cls._get_param_names()) - set(OURS), f"{path}{cls.__name__}")
-    reader = Reader(lambda name: refuse(f"tensor {name!r:.80} is no argument of {cls.__name__}"))
+    reader = Reader(lambda name: refuse(f"tensor {name!r:.80} is not an argument of {cls.__name__}"))
     return {name: reader.value(value, f"{path}{name}") for name, value in given.items()}
 
 
@@ -220,7 +220,7 @@ def _read_columns(record: dict[str, Any], source: ArraySource, path: str) -> Col
 
 
 def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) -> None:
-    """What a column transformer has learned of its parts, and of the columns that none of them takes."""
+    """Give a column transformer what it has learned about its parts, and about the columns that none of them uses."""
     given = {name: columns for name, _, columns in model.transformers}
     parts, inputs, widths = {}, {}, {}
     for place, entry in enumerate(fitted):
@@ -241,15 +241,15 @@ def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) 
         isinstance(columns, list) and any(isinstance(one, bool) for one in columns) for columns in given.values()
     )
     if masks and model.n_features_in_ > MOST_MASKED:
-        refuse(f"{path}ColumnTransformer may choose among {MOST_MASKED} columns by truth values, found more")
+        refuse(f"{path}ColumnTransformer may choose among at most {MOST_MASKED} columns by truth values, found more")
     for name, chosen in given.items():
         if _places(model, chosen, name) != inputs[name]:
-            refuse(f"the columns of part {name!r:.60} of {path}ColumnTransformer are not those it was fitted on")
+            refuse(f"the columns of part {name!r:.60} of {path}ColumnTransformer are not those on which it was fitted")
     rest = inputs.pop("remainder", [])
     model._columns, model._transformer_to_input_indices = list(given.values()), inputs
     model._validate_remainder(None)
     if rest != inputs["remainder"] and "remainder" in parts:
-        refuse(f"the remainder of {path}ColumnTransformer must be the columns that no part takes")
+        refuse(f"the remainder of {path}ColumnTransformer must be the columns that no part uses")
     model.transformers_ = [(name, part, given.get(name, model._remainder[2])) for name, part in parts.items()]
     model.output_indices_, start = {}, 0
     gives = {name: None for name, part in parts.items() if part != "drop" and inputs[name]}
@@ -260,7 +260,7 @@ def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) 
 
 
 def _places(model: Any, chosen: Any, name: str) -> list[int]:
-    """The numbers of columns that a part was given by number, by name, as a slice or by truth values."""
+    """Return the numbers of columns that a part was given by number, by name, as a slice or by truth values."""
     count = model.n_features_in_
     names = {column: place for place, column in enumerate(getattr(model, "feature_names_in_", ()))}
     numbers = range(count)
@@ -273,7 +273,7 @@ def _places(model: Any, chosen: Any, name: str) -> list[int]:
         return numbers[one]
 
     if isinstance(chosen, slice):
-        if isinstance(chosen.start, str) or isinstance(chosen.stop, str):  # of names, the last is among them
+        if isinstance(chosen.start, str) or isinstance(chosen.stop, str):  # a slice of names includes the last one
             start = 0 if chosen.start is None else place(chosen.start)
             stop = count if chosen.stop is None else place(chosen.stop) + 1
             return list(numbers[start : stop : chosen.step])
@@ -288,7 +288,7 @@ def _places(model: Any, chosen: Any, name: str) -> list[int]:
 
 
 def read_unfitted_model(record: object, array: Callable[[str], NDArray[Any]], path: str) -> Any:
-    """What a constructor made."""
+    """Return an unfitted estimator."""
     if isinstance(record, str):
         return record if record in WORDS else refuse(f"{path} must be an estimator or one of {WORDS}")
     record = as_dict(record, path)
@@ -309,7 +309,7 @@ def read_unfitted_model(record: object, array: Callable[[str], NDArray[Any]], pa
 
 
 def leaves(model: Any) -> Iterator[Any]:
-    """The estimators of a pipeline or wrapper that hold no others: ours, and scikit-learn's."""
+    """Yield the estimators of a pipeline or wrapper that contain no others: ours, and scikit-learn's."""
     parts: list[Any] = []
     if isinstance(model, ConformalClassifier | ConformalRegressor):
         parts = [model.estimator_]
@@ -325,7 +325,7 @@ def leaves(model: Any) -> Iterator[Any]:
 
 
 def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
-    """The first attribute of an estimator of scikit-learn that differs from another's, to the bit, or None."""
+    """Return the first attribute of an estimator of scikit-learn that differs from another's, to the bit, or None."""
     arguments = ours.get_params(deep=False)
     for name in sorted({*vars(ours), *vars(theirs)}):
         if name not in vars(ours) or name not in vars(theirs):
@@ -339,7 +339,7 @@ def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two values are the same to their types and bits."""
+    """Whether two values have the same types and bits."""
     if type(left) is not type(right):
         return False
     if isinstance(left, np.ndarray):

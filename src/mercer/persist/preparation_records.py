@@ -1,4 +1,4 @@
-"""What was learned of columns as a record (JSON) and arrays, and back."""
+"""What was learned about columns as a record (JSON) and arrays, and back."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .map_records import ArraySink, ArraySource, put_tree, take_tree
 from .validation import as_dict, as_list, as_text, check_names, refuse
 
 STORED_SCALES = SCALES[1:]
-"""What "auto" stands for is known once there is a model."""
+"""The meaning of "auto" is known once there is a model."""
 ALWAYS = {"scale": STORED_SCALES, "missing": MISSING, "unknown": UNKNOWN, "dates": DATES}
-"""Entries that every record has, and what they may be; older files have no dates."""
+"""Entries that every record has, and their possible values; older files have no dates."""
 OTHERWISE = {"tails": TAILS, "rare": RARE, "constant": CONSTANT, "kind": (None, *KINDS)}
-"""Entries that a record has where they are not the first of what they may be."""
+"""Entries that a record has unless their value is the first of these."""
 
 
 def layouts(encoded: int | None = None, prepared: int | None = None) -> dict[str, Any]:
-    """The arrays of a preparation; of any length where the numbers of columns are not given."""
+    """Return the arrays of a preparation, of any length if the numbers of columns are not given."""
     places: Any = Leaf(("int64",), (None,), 0, np.inf if encoded is None else encoded - 1)
     return {
         "tamed": Tails(places, floats(None), floats(None, least=0.0, zero=False)),
@@ -54,7 +54,7 @@ def layouts(encoded: int | None = None, prepared: int | None = None) -> dict[str
 
 
 def write_preparation(preparation: Preparation, target: ArraySink, path: str) -> dict[str, Any]:
-    """The record of a preparation; ``path`` is what the names of its arrays begin with."""
+    """Return the record of a preparation; the names of its arrays start with ``path``."""
     for name, layout in layouts().items():
         value = getattr(preparation, name)
         if value is not None:
@@ -75,7 +75,7 @@ def _write_column(column: Column) -> list[Any]:
         if type(level) not in (str, bool, int, float):
             raise NotStoredError(
                 f"column {column.name!r} has the level {level!r} of type {type(level).__name__}, which a model file "
-                "does not hold: turn it into text"
+                "cannot contain; convert it to text"
             )
     levels, rare = (
         [number(level) if isinstance(level, float) else level for level in some]
@@ -88,7 +88,7 @@ def _write_column(column: Column) -> list[Any]:
 
 
 def read_preparation(record: Any, columns: int, names: Any, taken: int, source: ArraySource, path: str) -> Preparation:
-    """The preparation in a record, checked against the number and names of columns and the width of the map."""
+    """Return the preparation in a record, checked against the number and names of columns and the width of the map."""
     record = {"dates": DATES[0]} | as_dict(record, "preparation")
     check_names(record, (*ALWAYS, *OTHERWISE, "columns", "sparse_levels"), "preparation")
     record = {name: choices[0] for name, choices in OTHERWISE.items()} | record
@@ -104,17 +104,17 @@ def read_preparation(record: Any, columns: int, names: Any, taken: int, source: 
     if record.get("columns") is not None:
         found = [_read_column(column) for column in as_list(record["columns"], "columns of the preparation")]
         if len(found) != columns or len({column.name for column in found}) != columns:
-            refuse(f"the preparation must have {columns} columns of different names, found {len(found)}")
+            refuse(f"the preparation must have {columns} columns with different names, found {len(found)}")
         preparation.columns = tuple(found)
-    preparation.sparse_levels = record.get("sparse_levels", False)  # models of older files have dense rows
+    preparation.sparse_levels = record.get("sparse_levels", False)  # models in older files have dense rows
     if preparation.sparse_levels is not False and (preparation.sparse_levels is not True or not preparation.levelled):
-        refuse("sparse_levels of the preparation must be true, and only where columns have levels")
+        refuse("sparse_levels of the preparation must be true, and only if columns have levels")
     encoded = preparation.encoded_width(columns)
     for name in ("tamed", "kept", "indicated"):
         _take(preparation, name, layouts(encoded)[name], source, path)
     prepared = preparation.width(columns)
     if prepared != taken:
-        refuse(f"{columns} columns are prepared as {prepared}, but the map takes {taken}")
+        refuse(f"{columns} columns are prepared as {prepared}, but the map expects {taken}")
     for name in ("offset", "factor", "filling", "column_scales"):
         _take(preparation, name, layouts(encoded, prepared)[name], source, path)
     _check_places(preparation)
@@ -123,7 +123,7 @@ def read_preparation(record: Any, columns: int, names: Any, taken: int, source: 
     if (preparation.scale in COLUMN_SCALES) != (preparation.factor is not None) or (preparation.missing != "error") != (
         preparation.filling is not None
     ):
-        refuse("the preparation must have factors where it scales columns, and a filling where gaps are filled")
+        refuse("the preparation must have factors if it scales columns, and fill values if it fills gaps")
     return preparation
 
 
@@ -133,25 +133,25 @@ def _take(preparation: Preparation, name: str, layout: Any, source: ArraySource,
 
 
 def _check_places(preparation: Preparation) -> None:
-    """Refuse columns that are named twice or not in order, and those that nothing has asked for."""
+    """Refuse columns that are listed twice or out of order, and those that no argument asks for."""
     tamed, kept, indicated = preparation.tamed, preparation.kept, preparation.indicated
     for name, places in (("tamed", None if tamed is None else tamed.columns), ("kept", kept), ("indicated", indicated)):
         if places is not None and (len(places) == 0 or (np.diff(places) <= 0).any()):
-            refuse(f"the columns that are {name} must be at least one, each after the one before")
+            refuse(f"the columns that are {name} must be at least one, in increasing order")
     if tamed is not None and not len(tamed.columns) == len(tamed.centre) == len(tamed.spread):
-        refuse("the columns that are tamed need a centre and a spread each")
+        refuse("each tamed column needs a centre and a spread")
     if tamed is not None and (preparation.tails != "tame" or preparation.scale not in TAMED_SCALES):
-        refuse("columns are tamed though the preparation keeps tails or does not scale columns")
+        refuse("columns are tamed although the preparation keeps tails or does not scale columns")
     if kept is not None and preparation.constant != "drop":
-        refuse("columns are left out though the preparation keeps constant ones")
+        refuse("columns are dropped although the preparation keeps constant ones")
     if indicated is not None and preparation.missing not in ("indicator", "auto"):
-        refuse("gaps are marked though the preparation does not ask for it")
+        refuse("gaps are marked although the preparation does not ask for it")
     if tamed is not None and _are_levels(preparation, tamed.columns):
         refuse("columns of levels cannot be tamed")
     if indicated is not None and preparation.columns is not None:
         firsts = [places.start for _, places in preparation.sources()]
         if not np.isin(indicated, firsts).all():
-            refuse("gaps must be marked in the first of the columns that a column has become")
+            refuse("gaps must be marked in the first of the columns into which a column was split")
 
 
 def _are_levels(preparation: Preparation, places: NDArray[np.int64]) -> bool:
@@ -169,7 +169,7 @@ def _read_column(record: object) -> Column:
         check_names(held, ("levels", "rare"), f"column {name!r:.40}")
         levels, rare = (_read_levels(held.get(part), name) for part in ("levels", "rare"))
         if not rare or len({*levels, *rare}) != len(levels) + len(rare):
-            refuse(f"column {name!r:.40} must have rare levels, and no level twice")
+            refuse(f"column {name!r:.40} must have rare levels, and each level only once")
         return Column(name, levels, None, rare)
     if isinstance(held, dict):
         check_names(held, ("time",), f"column {name!r:.40}")
@@ -184,6 +184,6 @@ def _read_levels(record: object, name: str) -> tuple[Any, ...]:
     for level in as_list(record, f"the levels of column {name!r:.40}"):
         level = non_finite(level.get("float"), name) if isinstance(level, dict) else level
         if type(level) not in (str, bool, int, float):
-            refuse(f"column {name!r:.40} has a level that is no text or number: {level!r:.40}")
+            refuse(f"column {name!r:.40} has a level that is neither text nor a number: {level!r:.40}")
         levels.append(level)
     return tuple(levels)

@@ -1,4 +1,4 @@
-"""The safetensors format, read and written: a length, a JSON header, then all arrays without gaps."""
+"""Reading and writing the safetensors format: a length, a JSON header, then all arrays without gaps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
 class Tensor(NamedTuple):
-    """Where an array lies: its type, its shape, and its bytes counted from the end of the header."""
+    """The location of an array: its type, its shape, and its bytes counted from the end of the header."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -28,7 +28,7 @@ class Tensor(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What stands before the arrays: text by name, where the arrays are, and how many bytes the header itself took."""
+    """What precedes the arrays: text by name, the locations of the arrays, and the length of the header itself."""
 
     metadata: dict[str, str]
     tensors: dict[str, Tensor]
@@ -36,7 +36,7 @@ class Header(NamedTuple):
 
 
 def header_bytes(arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> bytes:
-    """The length and the header; the arrays follow :func:`in_order`."""
+    """Return the length and the header; the arrays follow in the order of :func:`in_order`."""
     entries: dict[str, Any] = {"__metadata__": metadata}
     place = 0
     for name in in_order(arrays):
@@ -50,33 +50,35 @@ def header_bytes(arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> b
     text = json.dumps(entries, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER:
-        raise ValueError(f"what a model file says beside its arrays takes {len(text)} bytes; {MAX_HEADER} is the most")
+        raise ValueError(
+            f"the header of the model file would take {len(text)} bytes, but at most {MAX_HEADER} are allowed"
+        )
     return len(text).to_bytes(8, "little") + text
 
 
 def in_order(arrays: dict[str, NDArray[Any]]) -> list[str]:
-    """Names in the order of the arrays: large entries first, so that all stay aligned."""
+    """Return names in the order of the arrays: those with large entries first, so that all stay aligned."""
     return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
 
 
 def is_fortran(array: NDArray[Any]) -> bool:
-    """Whether an array lies column by column, which a file does not say."""
+    """Whether an array is stored by columns, which a safetensors header does not record."""
     return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
 
 
 def array_bytes(array: NDArray[Any]) -> memoryview:
-    """Row by row, little-endian."""
+    """Return the bytes by rows, little-endian."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return little.reshape(-1).view(np.uint8).data
 
 
 def read_header(file: BinaryIO) -> Header:
-    """The header of an open file, checked against the file's size; what is read next is the first array."""
+    """Return the header of an open file, checked against the file's size; the first array follows."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     first = file.read(8)
     if len(first) < 8:
-        refuse(f"a model file begins with the length of its header in 8 bytes, found {len(first)}")
+        refuse(f"a model file starts with the length of its header in 8 bytes, found {len(first)}")
     length = int.from_bytes(first, "little")
     if length > MAX_HEADER:
         refuse(f"the header must have at most {MAX_HEADER} bytes, found {length}")
@@ -86,7 +88,7 @@ def read_header(file: BinaryIO) -> Header:
     if len(text) < length:
         refuse(f"the header should have {length} bytes, found {len(text)}")
     if not text.startswith(b"{"):
-        refuse("the header must begin with '{'")
+        refuse("the header must start with '{'")
     entries = read_json(text, "the header")
     metadata = as_dict(entries.pop("__metadata__", {}), "__metadata__")
     tensors = {name: _tensor(name, entry) for name, entry in entries.items()}
@@ -111,16 +113,16 @@ def _tensor(name: str, entry: object) -> Tensor:
     start, stop = (as_whole(offset, f"an offset of {what}", 0, LARGEST) for offset in offsets)
     needed = math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize  # Python's integers do not overflow
     if stop - start != needed:
-        refuse(f"{what} of shape {shape} needs {needed} bytes, its offsets {start} and {stop} hold {stop - start}")
+        refuse(f"{what} of shape {shape} needs {needed} bytes, but its offsets {start} and {stop} cover {stop - start}")
     return Tensor(dtype, shape, start, stop)
 
 
 def _check_places(tensors: dict[str, Tensor], size: int) -> None:
-    """No gap, no overlap, nothing after the last."""
+    """Refuse gaps, overlaps, and bytes after the last array."""
     place = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].start, item[1].stop)):
         if tensor.start != place:
-            wrong = "overlaps the one before" if tensor.start < place else "leaves a gap before it"
+            wrong = "overlaps the previous one" if tensor.start < place else "leaves a gap before it"
             refuse(f"tensor {name!r:.80} {wrong}: expected offset {place}, found {tensor.start}")
         place = tensor.stop
     if place != size:
@@ -128,7 +130,7 @@ def _check_places(tensors: dict[str, Tensor], size: int) -> None:
 
 
 def array_of(payload: memoryview, tensor: Tensor) -> NDArray[Any]:
-    """An array of its own, as the machine has its numbers."""
+    """Return a copy of an array, in the byte order of the machine."""
     code = np.dtype(DTYPES[tensor.dtype])
     array = np.frombuffer(payload[tensor.start : tensor.stop], dtype=code).reshape(tensor.shape)
     return np.array(array, dtype=code.newbyteorder("="), order="C")

@@ -1,4 +1,4 @@
-"""The estimators of scikit-learn that a model file may hold, and what each has learned: a table, and no others."""
+"""The table of scikit-learn's estimators that a model file may contain, and what each of them has learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from .validation import as_whole, refuse
 
 COLUMNS = "n"
-"""The length that is the number of columns; other letters stand for any length, the same in one estimator."""
+"""The length that is the number of columns; any other letter is some length, the same within an estimator."""
 
 
 class Numbers(NamedTuple):
@@ -33,23 +33,23 @@ class Plain(NamedTuple):
 
 
 class Values(NamedTuple):
-    """An array of text, numbers or None; several in a list where there is one for each column."""
+    """An array of text, numbers or None; or a list of them, one for each column."""
 
     several: bool = False
     needed: bool = True
     shapes: tuple[tuple[str, ...], ...] = ()
-    """Where it may also be an array of numbers."""
+    """Shapes of an array of numbers, if that is possible too."""
 
 
 class Part(NamedTuple):
-    """Another estimator of the table, which this one keeps for itself."""
+    """Another estimator of the table, which this one contains."""
 
     name: str
     needed: bool = True
 
 
 class Kind(NamedTuple):
-    """What is known of a class: what it learns, and what follows from that."""
+    """What is known about a class: what it learns, and what follows from that."""
 
     module: str
     learned: dict[str, Any]
@@ -67,7 +67,7 @@ def floats(*shapes: tuple[str, ...], **options: Any) -> Numbers:
 
 def _settle_encoder(encoder: Any) -> None:
     if encoder.min_frequency is not None or encoder.max_categories is not None:
-        refuse(f"{type(encoder).__name__} with min_frequency or max_categories is not held by a model file")
+        refuse(f"a model file cannot contain {type(encoder).__name__} with min_frequency or max_categories")
     encoder._infrequent_enabled = False
 
 
@@ -99,7 +99,7 @@ def _settle_ordinal(encoder: Any) -> None:
 
 
 def _settle_polynomial(features: Any) -> None:
-    """Fit it to an empty row: what it learns depends only on its arguments and the number of columns."""
+    """Fit it to an empty row, since what it learns depends only on its arguments and the number of columns."""
     names = getattr(features, "feature_names_in_", None)
     features.fit(sp.csr_array((1, features.n_features_in_)))
     if names is not None:
@@ -110,9 +110,9 @@ def _settle_polynomial(features: Any) -> None:
 def _settle_imputer(imputer: Any) -> None:
     imputer.indicator_ = None
     if imputer.add_indicator:
-        refuse("SimpleImputer with add_indicator is not held by a model file")
+        refuse("a model file cannot contain SimpleImputer with add_indicator")
     if not hasattr(imputer, "_fill_dtype") and hasattr(type(imputer)().fit([[0.0]]), "_fill_dtype"):
-        imputer._fill_dtype = imputer._fit_dtype  # which older versions do not tell apart
+        imputer._fill_dtype = imputer._fit_dtype  # older versions do not distinguish the two
     if len(imputer.statistics_) != imputer.n_features_in_:
         refuse(f"statistics_ must have {imputer.n_features_in_} entries, found {len(imputer.statistics_)}")
 
@@ -120,11 +120,11 @@ def _settle_imputer(imputer: Any) -> None:
 def check_function(transformer: Any) -> None:
     for name in ("func", "inverse_func", "kw_args", "inv_kw_args"):
         if getattr(transformer, name) is not None:
-            refuse(f"{name} of FunctionTransformer is code, and a model file holds none")
+            refuse(f"{name} of FunctionTransformer is code, which a model file cannot contain")
 
 
 def _check_linear(model: Any) -> None:
-    """One row of coefficients for each class, but for two classes."""
+    """Check that there is one row of coefficients for each class, or one row for two classes."""
     rows = 1 if len(model.classes_) == 2 else len(model.classes_)
     flat = rows == 1 and type(model).__name__ == "RidgeClassifier" and np.ndim(model.coef_) == 1
     if not flat and (np.ndim(model.coef_) != 2 or len(model.coef_) != rows):
@@ -133,7 +133,7 @@ def _check_linear(model: Any) -> None:
 
 def _settle_ridge_classifier(model: Any) -> None:
     binarizer = model._label_binarizer
-    if not isinstance(getattr(type(model), "classes_", None), property):  # as it is in older versions
+    if not isinstance(getattr(type(model), "classes_", None), property):  # it is an attribute in older versions
         model.classes_ = binarizer.classes_
     if binarizer.neg_label >= binarizer.pos_label:
         refuse("neg_label must be below pos_label")
@@ -276,12 +276,12 @@ KNOWN: dict[str, Kind] = {
     ),
 }
 INSIDE = ("LabelBinarizer",)
-"""Estimators that are a part of others alone."""
+"""Estimators that occur only inside others."""
 
 
 @cache
 def class_of(name: str) -> Any:
-    """A class of the table; its module is loaded when it is asked for."""
+    """Return a class of the table, whose module is imported when it is needed."""
     from sklearn import decomposition, feature_selection, impute, linear_model, preprocessing, svm
 
     modules = (decomposition, feature_selection, impute, linear_model, preprocessing, svm)
@@ -290,6 +290,6 @@ def class_of(name: str) -> Any:
 
 
 def is_known(estimator: Any) -> bool:
-    """Whether an estimator is one of the table, and no class that derives from one."""
+    """Whether an estimator is one of the table, not of a derived class."""
     name = type(estimator).__name__
     return name in KNOWN and type(estimator) is class_of(name)

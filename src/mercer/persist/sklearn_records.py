@@ -22,7 +22,7 @@ from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
 ENTRIES = ("class", "arguments", "columns", "names", "learned", "parts", "output", "gaps")
 OUTPUTS = (None, "default", "pandas", "polars")
-"""What ``set_output`` takes."""
+"""The values that ``set_output`` accepts."""
 MOST_ROWS = 2**62
 DTYPES = ("float16", *LABELS)
 ENTRY_TYPES: dict[str, tuple[type, ...]] = {
@@ -39,7 +39,7 @@ ENTRY_TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Writer(ArgumentWriter):
-    """Arguments, among which may be types of numbers and slices of columns."""
+    """Arguments, which may include types of numbers and slices of columns."""
 
     def value(self, value: object, where: str) -> Any:
         if isinstance(value, type) and issubclass(value, np.generic) and np.dtype(value).name in DTYPES:
@@ -49,14 +49,14 @@ class Writer(ArgumentWriter):
         if isinstance(value, slice):
             return {"slice": [self.value(part, where) for part in (value.start, value.stop, value.step)]}
         if isinstance(value, np.random.Generator | np.random.RandomState):
-            raise NotStoredError(f"{where} is a generator of random numbers: give a whole number before fitting")
+            raise NotStoredError(f"{where} is a random number generator: give an integer before fitting")
         if isinstance(value, BaseEstimator):
-            raise NotStoredError(f"{where} is a {type(value).__name__}, which a model file does not hold there")
+            raise NotStoredError(f"{where} is a {type(value).__name__}, which a model file cannot contain there")
         return super().value(value, where)
 
 
 def write_arguments(estimator: Any, target: ArraySink, path: str, apart: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The arguments that are not as they are anyway, which differs from version to version."""
+    """Return the arguments that differ from the defaults, which depend on the version."""
     writer, usual = Writer(target.arrays, None), signature(type(estimator)).parameters
     return {
         name: writer.value(value, f"{path}{name}")
@@ -72,7 +72,7 @@ def _is_usual(value: object, usual: object) -> bool:
 
 
 def write_known(estimator: Any, target: ArraySink, path: str) -> dict[str, Any]:
-    """The record of a fitted estimator of the table."""
+    """Return the record of a fitted estimator of the table."""
     name = type(estimator).__name__
     kind = KNOWN[name]
     check_is_fitted(estimator)
@@ -89,7 +89,7 @@ def write_known(estimator: Any, target: ArraySink, path: str) -> dict[str, Any]:
             parts[attribute] = write_known(value, target, f"{path}{attribute}.")
         elif getattr(spec, "shapes", ()) and isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fi":
             target.arrays[f"{path}{attribute}"] = array = np.asarray(value)
-            if 0 < _gap(array) <= _most_gap(array):  # on which products of matrices depend to the last bit
+            if 0 < _gap(array) <= _most_gap(array):  # the last bits of matrix products depend on it
                 gaps[attribute] = _gap(array)
         else:
             learned[attribute] = _plain(value, f"{path}{attribute}")
@@ -99,25 +99,25 @@ def write_known(estimator: Any, target: ArraySink, path: str) -> dict[str, Any]:
 
 
 def _gap(array: NDArray[Any]) -> int:
-    """How many entries lie from the first of a column to the first of the next, where a larger array was cut; or 0."""
+    """Return the distance in entries between columns, if the array was cut from a larger one; otherwise 0."""
     if array.ndim != 2 or array.flags.forc or array.strides[0] != array.itemsize or array.strides[1] % array.itemsize:
         return 0
     return array.strides[1] // array.itemsize
 
 
 def _most_gap(array: NDArray[Any]) -> int:
-    """A small file must not ask for much memory."""
+    """Return the largest gap to restore, since a small file must not ask for much memory."""
     return int(64 * array.shape[0] + 1024)
 
 
 def _plain(value: object, where: str) -> Any:
-    """A learned value that is no array of numbers, as JSON."""
+    """Return a learned value that is not an array of numbers, as JSON."""
     if isinstance(value, list):
         return [_plain(item, where) for item in value]
     if isinstance(value, np.ndarray):
         items = [number(item) if isinstance(item, float) else item for item in value.tolist()]
         if value.ndim != 1 or any(type(item) not in (str, bool, int, float, dict, type(None)) for item in items):
-            raise NotStoredError(f"{where} has entries that a model file does not hold: use text or numbers")
+            raise NotStoredError(f"{where} has entries that a model file cannot contain; use text or numbers")
         return {"dtype": dtype_text(value.dtype, where), "items": items}
     if isinstance(value, np.dtype):
         return dtype_text(value, where)
@@ -125,15 +125,15 @@ def _plain(value: object, where: str) -> Any:
         return number(float(value))
     if value is None or type(value) in (str, bool, int):
         return value
-    raise NotStoredError(f"{where} is of type {type(value).__name__}, which a model file does not hold")
+    raise NotStoredError(f"{where} is of type {type(value).__name__}, which a model file cannot contain")
 
 
 def dtype_text(dtype: Any, where: str) -> str:
-    """The name of a type of entries."""
+    """Return the name of a type of entries."""
     if dtype.kind == "U":
         return f"<U{dtype.itemsize // 4}"
     if dtype.name != "object" and dtype.name not in DTYPES:
-        raise NotStoredError(f"{where} is of type {dtype}, which a model file does not hold: use text or numbers")
+        raise NotStoredError(f"{where} is of type {dtype}, which a model file cannot contain; use text or numbers")
     return str(dtype.name)
 
 
@@ -141,7 +141,7 @@ def dtype_text(dtype: Any, where: str) -> str:
 
 
 class Reader(ArgumentReader):
-    """Arguments, among which may be types of numbers and slices of columns; no kernels and no maps."""
+    """Arguments, which may include types of numbers and slices of columns, but no kernels and no maps."""
 
     kinds = ("float", "list", "tuple", "dict", "array", "type", "dtype", "slice")
 
@@ -161,7 +161,7 @@ class Reader(ArgumentReader):
 
 
 def read_unfitted(record: dict[str, Any], array: Callable[[str], NDArray[Any]], path: str) -> Any:
-    """An estimator of the table as its constructor makes it, with arguments that scikit-learn takes."""
+    """Return an unfitted estimator of the table, with arguments that scikit-learn accepts."""
     name = as_text(record.get("class"), f"the class of {path}")
     estimator = Reader(array).estimator(class_of(name), record.get("arguments"), path)
     estimator._validate_params()
@@ -171,7 +171,7 @@ def read_unfitted(record: dict[str, Any], array: Callable[[str], NDArray[Any]], 
 
 
 def read_known(record: dict[str, Any], source: ArraySource, path: str) -> Any:
-    """An estimator of the table, fitted."""
+    """Return a fitted estimator of the table."""
     check_names(record, ENTRIES, f"{path}model")
     estimator = read_unfitted(record, source.array, path)
     name = type(estimator).__name__
@@ -198,7 +198,7 @@ def read_known(record: dict[str, Any], source: ArraySource, path: str) -> Any:
         elif attribute in learned:
             setattr(estimator, attribute, _read_plain(spec, learned[attribute], where))
         if spec.needed and not hasattr(estimator, attribute):
-            refuse(f"{path}{name} has no {attribute}")
+            refuse(f"{path}{name} lacks {attribute}")
     kind.settle(estimator)
     kind.check(estimator)
     if "output" in record:
@@ -228,9 +228,9 @@ def _read_numbers(spec: Numbers, source: ArraySource, where: str, lengths: dict[
 
 
 def _with_gap(array: NDArray[Any], gap: Any, where: str) -> NDArray[Any]:
-    """An array that lies in memory as if it were cut from a larger one."""
+    """Return an array laid out in memory as if it were cut from a larger one."""
     if np.ndim(array) != 2:
-        refuse(f"the gap of {where} must be that of a matrix")
+        refuse(f"{where} has a gap, but only a matrix can have one")
     rows, columns = array.shape
     larger = np.zeros((columns, as_whole(gap, f"the gap of {where}", rows, _most_gap(array))), dtype=array.dtype)
     larger[:, :rows] = array.T
@@ -244,7 +244,7 @@ def _fits(shape: tuple[str, ...], found: tuple[int, ...], lengths: dict[str, int
 
 
 def _read_plain(spec: Any, value: Any, where: str) -> Any:
-    """A learned value that is no array of numbers."""
+    """Return a learned value that is not an array of numbers."""
     if isinstance(spec, Values):
         if spec.several:
             return [_levels(_read_values(one, where), where) for one in as_list(value, where)]
@@ -285,20 +285,20 @@ def _read_values(record: object, where: str) -> NDArray[Any]:
     if dtype.kind == "U":
         longest = max((len(str(item)) for item in items), default=0)
         if longest * 4 > dtype.itemsize or dtype.itemsize * len(items) > 4 * MOST_TEXT:
-            refuse(f"{where}: text of up to {longest} characters does not fit {dtype}")
+            refuse(f"{where}: text of up to {longest} characters does not fit into {dtype}")
     found = np.empty(len(items), dtype=dtype)
     try:
         found[:] = items
     except OverflowError as error:
-        refuse(f"{where} does not fit {dtype}: {error}")
+        refuse(f"{where} does not fit into {dtype}: {error}")
     return found
 
 
 def _levels(values: NDArray[Any], where: str) -> NDArray[Any]:
-    """The levels of a column, which encoders search: no two are the same."""
+    """Return the levels of a column, which encoders search: no two are the same."""
     items = ["nan" if item != item else (type(item).__name__, item) for item in values.tolist()]
     if not items or len(set(items)) != len(items):
-        refuse(f"{where} must have levels that differ for every column")
+        refuse(f"{where} must have different levels for each column")
     return values
 
 
@@ -306,5 +306,5 @@ def _classes(values: NDArray[Any], where: str) -> NDArray[Any]:
     items = values.tolist()
     alike = all(type(item) is str for item in items) or not any(isinstance(item, str | None) for item in items)
     if len(items) < 2 or not alike or not all(left < right for left, right in pairwise(items)):
-        refuse(f"{where} must be at least 2, each below the next")
+        refuse(f"{where} must have at least 2 entries, in increasing order")
     return values

@@ -1,4 +1,4 @@
-"""``train``: a fit that survives its process."""
+"""Fits that survive their process: ``train``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LOCKS = ("the lock of the output", "the lock of the checkpoint")
 CHECKPOINT, PREVIOUS = "the checkpoint", "the checkpoint before it"
 BEGINNING = b'{"__metadata__":{"mercer'
-"""Of model files and checkpoints, after the length of their headers."""
+"""The first bytes of model files and checkpoints, after the length of their headers."""
 
 
 def train(
@@ -58,43 +58,57 @@ def train(
     progress: Callable[[Progress], None] | Literal["bar"] | None = None,
     memory: MemoryArgument = None,
 ) -> Any:
-    """Fit a learner and save it, so that a run that is stopped can go on where it was.
+    """Fit a learner and save it, so that a run that is stopped can be resumed.
 
-    Use it for fits of minutes and hours. What passes over the rows have found is written to a checkpoint now and then,
-    and when the process is asked to end (SIGINT, SIGTERM; a second signal ends it at once). With ``resume=True`` the
-    same call goes on from there and ends in the same model file, byte for byte; what ends a run early carries a note
-    that says so. Sums over rows go on after the last chunk that was added, the Newton method of
-    :class:`~mercer.KernelClassifier` and :class:`~mercer.learn.KernelKMeans` after their last pass; rows are prepared
-    and the map is fitted again. ``solver="liblinear"`` begins again. (Byte for byte: on the same machine, with the same
-    number of BLAS threads.)
+    Use it for fits of minutes and hours. The results of passes over the rows are written to a checkpoint from time to
+    time, and when the process is asked to end (SIGINT, SIGTERM; a second signal ends it at once). With ``resume=True``
+    the same call continues from there and ends in the same model file, byte for byte, on the same machine and with the
+    same number of BLAS threads. An exception that ends a run early carries a note that says so.
 
-    Before anything is learned, the arguments are checked for what a model file cannot hold, the folders are tried and
-    ``output`` is locked: a second run on it is refused. So is an output or a checkpoint that is a file of the table, or
-    that needs the name of a file which is not the run's. A checkpoint that cannot be written, as on a full disk, is a
-    warning, and the run goes on. The last checkpoint and the one before are removed when the model is saved.
+    Sums over rows continue after the last chunk that was added; the Newton method of :class:`~mercer.KernelClassifier`
+    and :class:`~mercer.learn.KernelKMeans` continue after their last pass. Rows are prepared and the map is fitted
+    again. ``solver="liblinear"`` starts from the beginning.
+
+    Before anything is learned, the arguments are checked for what a model file cannot contain, the folders are checked,
+    and ``output`` is locked, so that a second run on it is refused. An output or a checkpoint is also refused if it is
+    a file of the table, or needs the name of a file that does not belong to the run. If a checkpoint cannot be written,
+    for example because the disk is full, a warning is issued and the run continues. Both checkpoints are removed when
+    the model is saved.
 
     Parameters
     ----------
-    learner : a learner of :mod:`mercer.learn`; it is fitted in place
-    X, y, sample_weight : as for its ``fit``
-    output : the name of the model file, see :func:`mercer.save`; while the run goes on, ``output.lock`` is beside it
-    checkpoint : the name of the checkpoint, which is locked too; None is ``output`` with ``.checkpoint`` after it
-        The one before has ``.previous`` after that.
-    every : seconds between two checkpoints
-    resume : bool
-        Whether to go on from the checkpoint, where there is one. One of other rows, arguments
-        or versions is refused, and one that is damaged gives way to the one before, with a warning.
-    progress : function that is called with a :class:`~mercer.learn.Progress` after every block of rows, "bar", or None
-        "bar" is one bar for the whole fit on standard error, with the time it has taken and the time it will still
-        take, and at the end a line of what was done; where that is no terminal, nothing.
-    memory : int, text like "2GB", or None
-        What the fit may take, beside the rows themselves and the package: where its sums, their solution and what is
-        held of every row would take more, it is refused, with the estimate, before any pass or when its map and its
-        classes are known. Features are kept between passes only where there is room left. None is what the machine has.
+    learner : learner of mercer.learn
+        The learner, which is fitted in place.
+    X : array-like, sparse matrix, data frame or Table
+        The rows, as for its ``fit``.
+    y : array-like or None, default=None
+        The targets, as for its ``fit``.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        The weights of the rows, as for its ``fit``.
+    output : str or path-like
+        The name of the model file, see :func:`mercer.save`. During the run there is a file ``output.lock`` next to it.
+    checkpoint : str, path-like or None, default=None
+        The name of the checkpoint, which is locked too. None means ``output`` followed by ``.checkpoint``. The previous
+        checkpoint has ``.previous`` appended to this name.
+    every : float, default=60.0
+        The number of seconds between two checkpoints.
+    resume : bool, default=False
+        Whether to continue from the checkpoint, if there is one. A checkpoint of other rows, arguments or versions is
+        refused. If it is damaged, the previous one is used, with a warning.
+    progress : callable, "bar" or None, default=None
+        A function that is called with a :class:`~mercer.learn.Progress` after every block of rows. "bar" shows one bar
+        for the whole fit on standard error, with the time it has taken and the time it will still take, and finally a
+        line that summarises the fit; nothing is shown if standard error is not a terminal.
+    memory : int, str or None, default=None
+        The largest number of bytes, or text like "2GB", that the fit may take in addition to the rows themselves and
+        the package. If its sums, their solution and what is kept of every row would take more, the fit is refused with
+        an estimate, before any pass or as soon as its map and its classes are known. Features are kept between passes
+        only if there is space left. None means the memory of the machine.
 
     Returns
     -------
-    learner : the same, fitted
+    learner of mercer.learn
+        The same learner, fitted.
 
     Examples
     --------
@@ -146,7 +160,7 @@ def train(
 
 
 def files_beside(output: str | os.PathLike[str], checkpoint: str | os.PathLike[str] | None = None) -> dict[str, Path]:
-    """What a run writes beside its output, by what it is: locks and checkpoints."""
+    """Return the files that a run writes next to its output, by their purpose: locks and checkpoints."""
     target = os.path.realpath(os.fspath(output))
     place = os.path.realpath(f"{target}.checkpoint" if checkpoint is None else os.fspath(checkpoint))
     found = {LOCKS[0]: Path(f"{target}.lock"), CHECKPOINT: Path(place), PREVIOUS: Path(f"{place}.previous")}
@@ -154,7 +168,7 @@ def files_beside(output: str | os.PathLike[str], checkpoint: str | os.PathLike[s
 
 
 def files_of(*given: Any) -> Iterator[Path]:
-    """The files that rows are read from, where they are known: files of a table, or of memory-mapped arrays."""
+    """Yield the files from which rows are read, if they are known: files of a table, or of memory-mapped arrays."""
     for part in given:
         if isinstance(part, Table):
             yield from getattr(part, "files", ())
@@ -168,7 +182,7 @@ def _check_learner(learner: Any) -> None:
     """Refuse what could not be saved in the end."""
     check_machine(learner)
     if learner.callback is not None:
-        raise ValueError("callback is code, which a model file does not hold: give progress= in its place")
+        raise ValueError("callback is code, which a model file cannot contain; give progress= instead")
     ArgumentWriter({}, 0).arguments(learner, "")
 
 
@@ -179,7 +193,7 @@ def _bar(progress: Any) -> Bar:
 
 
 def _clear(path: Path) -> None:
-    """Remove what a process that was killed left half written, and see that the folder can be written to."""
+    """Remove files that a killed process left half-written, and check that the folder is writable."""
     half = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.tmp")  # as `atomic_write` names them
     for name in os.listdir(path.parent):
         if half.fullmatch(name) and _is_half_written(path.parent / name):
@@ -189,7 +203,7 @@ def _clear(path: Path) -> None:
 
 
 def _is_half_written(path: Path) -> bool:
-    """Whether a file is one that a run had begun: nobody else's, empty, or with the beginning of ours."""
+    """Whether a run had started to write a file: it is the user's own, and empty or with the first bytes of ours."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         return False
@@ -208,10 +222,14 @@ class Run(CheckpointState):
 
     Parameters
     ----------
-    store : where it is written
-    identity : what must be the same for another run to go on from it
-    every : seconds between two checkpoints
-    held : what to go on from, or None
+    store : Checkpoints
+        Where it is written.
+    identity : dict
+        What must be the same in another run for it to continue from here.
+    every : float
+        The number of seconds between two checkpoints.
+    held : Checkpoint or None
+        What to continue from.
     """
 
     def __init__(self, store: Checkpoints, identity: dict[str, Any], every: float, held: Checkpoint | None):
@@ -238,7 +256,7 @@ class Run(CheckpointState):
         difference = differing(self.identity, theirs)
         if difference is not None:
             raise CheckpointError(
-                f"{str(self._store.path)!r} is of another run: {difference}; train with resume=False to begin anew"
+                f"{str(self._store.path)!r} belongs to another run: {difference}; train with resume=False to start over"
             )
 
     def tick(self) -> None:
@@ -256,13 +274,13 @@ class Run(CheckpointState):
             self.is_kept = True
         except OSError as error:
             self.is_fresh = True
-            warnings.warn(f"no checkpoint could be written, the run goes on: {error}", UserWarning, stacklevel=2)
+            warnings.warn(f"no checkpoint could be written, the run continues: {error}", UserWarning, stacklevel=2)
         self._written = time.monotonic()
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Let signals end the run at the next block of rows; one that comes after the last, when the model is saved."""
-        if threading.current_thread() is not threading.main_thread():  # only the main thread hears them
+        """Let signals end the run at the next block of rows; after the last block, when the model is saved."""
+        if threading.current_thread() is not threading.main_thread():  # only the main thread receives them
             yield
             return
         before = {number: signal.signal(number, self._hear) for number in SIGNALS}
@@ -276,19 +294,19 @@ class Run(CheckpointState):
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Say with whatever ends the run what is left of it, and how it goes on."""
+        """Add a note to whatever ends the run, on what is left of it and how to continue."""
         try:
             yield
         except BaseException as end:
             left = [path.stat().st_size for path in (self._store.path, self._store.previous) if path.exists()]
             if left and self.is_kept:
-                which = f"{str(self._store.path)!r}{' and the one before it' if len(left) > 1 else ''}"
+                which = f"{str(self._store.path)!r}{' and the previous one' if len(left) > 1 else ''}"
                 end.add_note(
-                    f"What the run had found stays in the checkpoint {which}, {size(sum(left))}: "
-                    "the same call with resume=True goes on from there."
+                    f"What the run had found is kept in the checkpoint {which}, {size(sum(left))}: "
+                    "the same call with resume=True continues from there."
                 )
             elif isinstance(end, KeyboardInterrupt | SystemExit):
-                end.add_note("No checkpoint was written yet: the same call begins anew.")
+                end.add_note("No checkpoint was written yet: the same call starts over.")
             raise
 
     def _hear(self, number: int, frame: Any) -> None:
@@ -306,17 +324,17 @@ def raise_for(number: int) -> None:
 
 
 def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
-    """What must not change between a run and the one that goes on: the learner, its arguments, the versions."""
+    """Return what must not change between a run and its continuation: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
     maps = {name for name, value in given.items() if isinstance(value, FeatureMap)}  # a kernel's text has its fields
     arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] in {"", *maps}}
-    if "memory" in arguments:  # which decides whether features are held
+    if "memory" in arguments:  # it decides whether features are kept
         arguments["memory"] = f"{min(as_bytes(learner.memory), most or as_bytes(learner.memory))} bytes"
     return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}
 
 
 def _text(value: object) -> str:
-    """An argument as text, the same for equal ones."""
+    """Return an argument as text, the same for equal ones."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):
@@ -326,12 +344,12 @@ def _text(value: object) -> str:
         series = hashlib.sha256(repr(plain).encode()).hexdigest()[:16]
         return repr(value) if plain == value else f"{type(value).__name__} with the series {series}"
     if isinstance(value, FeatureMap | np.random.Generator | np.random.RandomState):
-        return type(value).__name__  # the arguments of a map stand beside it, and a seed is kept
+        return type(value).__name__  # the arguments of a map are listed separately, and a seed is kept
     return repr(value)
 
 
 def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> str | None:
-    """The first entry of ours that is another one there, in words."""
+    """Describe the first of our entries that differs from theirs."""
     for name, mine in ours.items():
         its = theirs.get(name)
         if isinstance(mine, dict) and isinstance(its, dict):

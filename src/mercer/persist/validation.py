@@ -1,4 +1,4 @@
-"""What is asked of a model file before anything is made of it."""
+"""Checks of a model file before anything is made from it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..maps.array_layouts import Leaf
 MAX_DEPTH = 64
 BRACKETS = re.compile(r"[\[\]{}]")
 TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
-"""A string, also one that does not end: the search would begin again at every quotation mark in it."""
+"""A string, terminated or not: otherwise the search would start again at every quotation mark in it."""
 MOST = 2**31 - 1
-"""Widths and numbers of columns stay below: places are 32-bit integers."""
+"""Numbers of features and columns are smaller than this: indices are 32-bit integers."""
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or one that was damaged or made up; the message says where it is wrong."""
+    """Raised for a file that is not a model, or that is damaged or forged; the message says where it is wrong."""
 
 
 def refuse(message: str) -> NoReturn:
@@ -29,7 +29,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def read_json(text: bytes | str, what: str) -> dict[str, Any]:
-    """A JSON object of bounded depth, without the same name twice and without NaN."""
+    """Return a JSON object of bounded depth, without duplicate names and without NaN."""
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")
@@ -63,40 +63,40 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    refuse(f"{name} is no JSON")
+    refuse(f"{name} is not JSON")
 
 
 def as_dict(value: object, what: str) -> dict[str, Any]:
-    """A JSON object."""
+    """Return a value that must be a JSON object."""
     return value if isinstance(value, dict) else refuse(f"{what} must be an object, found {type(value).__name__}")
 
 
 def as_list(value: object, what: str) -> list[Any]:
-    """A JSON array."""
+    """Return a value that must be a JSON array."""
     return value if isinstance(value, list) else refuse(f"{what} must be a list, found {type(value).__name__}")
 
 
 def as_text(value: object, what: str) -> str:
-    """A JSON string."""
+    """Return a value that must be a JSON string."""
     return value if isinstance(value, str) else refuse(f"{what} must be text, found {value!r:.60}")
 
 
 def as_whole(value: object, what: str, least: int = 0, most: int = MOST) -> int:
-    """A whole number between bounds, and no truth value."""
+    """Return a value that must be an integer between bounds, not a truth value."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        refuse(f"{what} must be a whole number from {least} to {most}, found {value!r:.60}")
+        refuse(f"{what} must be an integer from {least} to {most}, found {value!r:.60}")
     return value
 
 
 def check_names(found: dict[str, Any], known: Any, what: str) -> None:
-    """No other names than these."""
+    """Refuse names other than these."""
     for name in found:
         if name not in known:
             refuse(f"{what} has an unknown entry {name!r:.60}")
 
 
 def check_array(array: NDArray[Any], leaf: Leaf, name: str) -> None:
-    """Type, shape, range and finiteness, in this order."""
+    """Check type, shape, range and finiteness, in this order."""
     if array.dtype.name not in leaf.dtypes:
         refuse(f"tensor {name!r} must be {' or '.join(leaf.dtypes)}, found {array.dtype.name}")
     fits = len(array.shape) == len(leaf.shape) and all(

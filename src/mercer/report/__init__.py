@@ -1,4 +1,4 @@
-"""What models are worth: scores with intervals, comparisons of maps, tables and pictures.
+"""The quality of models: scores with intervals, comparisons of maps, tables and pictures.
 
 The package can be called: ``mercer.report(model, X, y, test=(X_test, y_test))`` writes a page, as
 :func:`mercer.report.write` does.
@@ -77,7 +77,7 @@ __all__ = [
 
 
 class CallableModule(ModuleType):
-    """A module that writes a page where it is called."""
+    """A module that can be called to write a page."""
 
     def __call__(
         self,

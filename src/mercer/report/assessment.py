@@ -1,4 +1,4 @@
-"""How good a fitted model is on rows held out: its scores beside other models', and what a user should know first."""
+"""The quality of a fitted model on held-out rows: its scores, those of other models, and what users should know."""
 
 from __future__ import annotations
 
@@ -18,10 +18,23 @@ from .unknown_levels import UnknownCounter, UnknownLevels, treating_unknown
 
 
 class Assessment(NamedTuple):
-    """What is known of a model once it has met the rows held out; empty where there are none.
+    """What held-out rows reveal about a model; the fields are empty if there are no such rows.
 
-    ``held_out`` is the number of these rows, and ``unknown`` counts those with levels that were not learned, which are
-    scored as having none. ``imbalance`` describes classes of very different sizes among the rows learned from.
+    Attributes
+    ----------
+    held_out : int
+        The number of held-out rows.
+    scores : list of Score
+        The scores of the model on these rows.
+    unknown : UnknownLevels
+        The number of held-out rows with levels that the model has not learned. Such a level is scored as no level at
+        all.
+    baselines : list of Baseline
+        Other models, scored on the same rows.
+    concerns : list of Concern
+        What is wrong with the scores.
+    imbalance : Imbalance or None
+        The sizes of the classes in the training rows, if they are very different.
     """
 
     held_out: int
@@ -41,26 +54,28 @@ def assess(
     random_state: RandomState = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Assessment:
-    """Score a fitted learner on rows held out, set it beside other models, and say what is wrong with it.
+    """Score a fitted learner on held-out rows, compare it with other models, and report what is wrong with it.
 
     Parameters
     ----------
     model : KernelClassifier or KernelRegressor
-        Fitted, with one target.
+        The fitted learner, which predicts one target.
     train : Table
-        The rows it has learned from.
+        The rows on which it was trained.
     test : Table or None
-        Rows that were held out; None leaves out everything but the imbalance of classes.
+        The held-out rows. If None, only the imbalance of classes is reported.
     trained : bool, default=True
-        Whether to train the other models; without it there is only the majority class or the mean.
-    random_state : int, default=0
-        Seed of the intervals and of the rows that are drawn.
+        Whether to train other models for comparison. If False, the comparison is with the majority class or the mean
+        only.
+    random_state : int, Generator or RandomState, default=0
+        The seed of the intervals and of the rows that are drawn.
     progress : callable or None, default=None
-        Called with a line about each other model.
+        A function that is called with one line of text about each of the other models.
 
     Returns
     -------
     Assessment
+        The scores, the other models and the concerns.
 
     Examples
     --------
@@ -79,7 +94,7 @@ def assess(
     if test is None:
         return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven)
     strange, model = UnknownCounter(model.preparation_), treating_unknown(model)
-    # Not strict: the fit is done, and its scores are not to end it.
+    # Not strict: the fit is complete, and scoring must not make it fail.
     measured = measures(model, test, strict=False, each=strange.update)
     scores = scored(measured, random_state=random_state)
     given: dict[str, Any] = {"trained": trained, "random_state": random_state, "progress": progress}

@@ -26,39 +26,39 @@ from ..learn.machine import numbered
 from ..learn.targets.labels import Tasks
 
 MOST_COLUMNS = 2000
-"""Columns of dense rows, each level counted as one; with more, the models are left out."""
+"""The largest number of columns, with one per level; for wider rows the models are left out."""
 MOST_CLASSES = 100
-"""Classes of boosted trees, which need a tree for each in every round; with more, they are left out."""
+"""The largest number of classes for boosted trees, which grow one tree per class in every round."""
 LINEAR_WORK, TREE_WORK = 1 << 26, 1 << 24
-"""Training rows times columns times classes, at most: with many columns or classes there are fewer rows."""
+"""The largest product of training rows, columns and classes: many columns or classes mean fewer rows."""
 MOST_ENTRIES = 1 << 24
-"""Training rows times columns, at most: 128 MiB in double precision."""
+"""The largest product of training rows and columns: 128 MiB in double precision."""
 ITERATIONS = 100
 ROUNDS, LEAST_ROUNDS, MOST_TREES = 100, 20, 500
-"""Rounds of boosting; with many classes, each of which has a tree in every round, they are fewer and longer steps."""
+"""Rounds of boosting. Many classes, with one tree each per round, get fewer rounds with a larger learning rate."""
 LEARNED, MOST_RATE = 10.0, 0.3
 DRAWN_SINGLY = 50
-"""From this many times as many rows as are wanted, numbers are drawn one by one: few of them are equal."""
+"""If there are at least this many times as many rows as requested, row numbers are drawn one by one: few collide."""
 
 
 class LeftOutError(Exception):
-    """Why a model is not trained, in words."""
+    """The reason, in words, why a model is not trained."""
 
 
 class Told(NamedTuple):
-    """What a model gives for rows: numbers, or decision values of classes and their probabilities."""
+    """What a model predicts for rows: numbers, or decision values of classes and their probabilities."""
 
     values: NDArray[Any]
     chances: NDArray[Any] | None = None
 
 
 class Sampled:
-    """Training rows as a fitted learner sees them: their columns, targets, and what they count."""
+    """Training rows as a fitted learner sees them: their columns, targets and weights."""
 
     def __init__(self, model: Any, table: Table, most: int, seed: int):
         self.model, self.most, self.seed = model, most, seed
         self.table = model.matched_table(table)
-        # Levels that the learner has not seen are its own affair: it has refused or ignored them by now.
+        # The learner has already refused or ignored levels that it has not seen.
         self.preparation = copy(model.preparation_)
         self.preparation.unknown = "ignore"
         head = self.table.head().X
@@ -72,19 +72,19 @@ class Sampled:
         self.classes = len(model.classes_) if isinstance(model, KernelClassifier) else 1
 
     def rows(self, work: int, width: int) -> Block:
-        """As many rows as keep rows times columns times classes within ``work``."""
+        """Return as many rows as keep the product of rows, columns and classes within ``work``."""
         at_once = work // (self.classes if self.classes > 2 else 1)
         return sampled(self.table, max(1, min(self.most, at_once // width, MOST_ENTRIES // width)), self.seed)
 
     def targets(self, block: Block) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Numbers, or the numbers of classes; what rows count, their classes included."""
+        """Return numbers or class codes, and the weights of rows, class weights included."""
         y, weight = np.asarray(block.y), block.weight
         if not isinstance(self.model, KernelClassifier):
             return y.astype(np.float64), weight
         tasks = Tasks(self.model.classes_)
         codes = tasks.codes(y)[:, 0]
         if len(np.unique(codes)) < 2:
-            raise LeftOutError("the rows that were drawn for it are of one class")
+            raise LeftOutError("the rows drawn for it all belong to one class")
         given = self.model.class_weight
         if given is None:
             return codes, weight
@@ -105,7 +105,7 @@ class LinearModel:
 
     def __init__(self, rows: Sampled):
         if rows.width > MOST_COLUMNS and not rows.is_sparse:
-            raise LeftOutError(f"{rows.width:,} columns are more than {MOST_COLUMNS:,}")
+            raise LeftOutError(f"there are {rows.width:,} columns, and at most {MOST_COLUMNS:,} are supported")
         block = rows.rows(LINEAR_WORK, rows.filled)
         y, weight = rows.targets(block)
         X = rows.preparation(block.X)
@@ -116,24 +116,24 @@ class LinearModel:
         if isinstance(rows.model, KernelClassifier):
             self.what = "logistic regression, C = 1"
             self._model = LogisticRegression(max_iter=ITERATIONS)
-        with alone():  # that steps ran out is no news: it is a baseline
+        with alone():  # reaching the maximum number of iterations is acceptable for a baseline
             self._model.fit(self._scaler.transform(X), y, weight)
 
     def predict(self, X: Any, n_classes: int) -> Told:
-        """What it gives for rows as they are in the table."""
+        """Return predictions for rows as they are in the table."""
         return told_by(self._model, self._scaler.transform(self._prepare(X)), n_classes)
 
 
 class BoostedTrees:
-    """LightGBM where it is installed, else scikit-learn's, on columns before they are scaled or filled."""
+    """LightGBM if it is installed, otherwise scikit-learn's trees, on columns before they are scaled or filled."""
 
     name = "boosted trees"
 
     def __init__(self, rows: Sampled):
         if rows.width > MOST_COLUMNS:
-            raise LeftOutError(f"{rows.width:,} columns are more than {MOST_COLUMNS:,}")
+            raise LeftOutError(f"there are {rows.width:,} columns, and at most {MOST_COLUMNS:,} are supported")
         if rows.classes > MOST_CLASSES:
-            raise LeftOutError(f"{rows.classes:,} classes are more than {MOST_CLASSES:,}")
+            raise LeftOutError(f"there are {rows.classes:,} classes, and at most {MOST_CLASSES:,} are supported")
         block = rows.rows(TREE_WORK, rows.width)
         y, weight = rows.targets(block)
         self._prepare, self.rows = rows.preparation, len(y)
@@ -148,12 +148,12 @@ class BoostedTrees:
         return encoded.toarray() if sp.issparse(encoded) else encoded
 
     def predict(self, X: Any, n_classes: int) -> Told:
-        """What it gives for rows as they are in the table."""
+        """Return predictions for rows as they are in the table."""
         return told_by(self._model, self._encoded(X), n_classes)
 
 
 def boosting(classifies: bool, rounds: int, seed: int) -> tuple[str, Any]:
-    """Who makes the trees, and their estimator."""
+    """Return the name of the library that grows the trees, and its estimator."""
     seed, rate = seed % (1 << 31), min(MOST_RATE, LEARNED / rounds)
     if find_spec("lightgbm") is not None:
         module = import_module("lightgbm")
@@ -168,14 +168,14 @@ def boosting(classifies: bool, rounds: int, seed: int) -> tuple[str, Any]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """One thread, since the threads of trees wait for each other on busy cores; and no warnings."""
+    """Use one thread, since threads of trees wait for each other on busy cores, and suppress warnings."""
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         warnings.simplefilter("ignore")
         yield
 
 
 def told_by(model: Any, X: Any, n_classes: int) -> Told:
-    """Predictions of an estimator; classes that it has not met have a chance of 0."""
+    """Return the predictions of an estimator; classes that it has not seen have probability 0."""
     with alone():
         if not hasattr(model, "predict_proba"):
             return Told(np.asarray(model.predict(X), dtype=np.float64))
@@ -185,7 +185,7 @@ def told_by(model: Any, X: Any, n_classes: int) -> Told:
 
 
 def of_table(one: Any, model: Any, table: Table) -> Told:
-    """What a trained model gives for all rows of a table, block by block."""
+    """Return the predictions of a trained model for all rows of a table, block by block."""
     n_classes = len(model.classes_) if isinstance(model, KernelClassifier) else 1
     adopted = model.matched_table(table)
     parts = [one.predict(block.X, n_classes) for _, block in numbered(adopted)]
@@ -194,7 +194,7 @@ def of_table(one: Any, model: Any, table: Table) -> Told:
 
 
 def sampled(table: Table, most: int, seed: int) -> Block:
-    """At most ``most`` rows, drawn with a seed, in the order of the table."""
+    """Return at most ``most`` rows, drawn with a seed, in the order of the table."""
     n_rows = table.n_rows
     if n_rows <= most:
         return concatenated(list(table.blocks()))

@@ -1,4 +1,4 @@
-"""What other models reach on the same rows: the majority class or the mean, a linear model, and boosted trees."""
+"""Other models on the same rows: the majority class or the mean, a linear model, and boosted trees."""
 
 from __future__ import annotations
 
@@ -19,18 +19,30 @@ from .target_totals import TargetTotals
 from .unknown_levels import treating_unknown
 
 MOST_ROWS = 20_000
-"""Rows that a linear model and boosted trees learn from, at most."""
+"""The largest number of rows on which a linear model and boosted trees are trained."""
 SIMPLEST = ("majority class", "mean")
 NOTHING = Score("", float("nan"), float("nan"), float("nan"))
 
 
 class Baseline(NamedTuple):
-    """Another model beside a kernel machine, on the same rows held out.
+    """Another model, compared with a kernel machine on the same held-out rows.
 
-    ``what`` describes it; ``rows`` is how many it has learned from. ``gain`` is how much better the kernel machine is
-    by the first of the scores (the second, balanced accuracy, where its classes have weights), with an interval from
-    rows that are drawn for both at once; above 0 the kernel machine is ahead. Of a model that was left out, ``why``
-    says so and ``scores`` is empty.
+    Attributes
+    ----------
+    name : str
+        The name of the model.
+    what : str
+        A description of the model.
+    rows : int
+        The number of rows on which it was trained.
+    scores : list of Score
+        Its scores; empty if it was left out.
+    gain : Score
+        The advantage of the kernel machine in the first of the scores, or in balanced accuracy if its classes have
+        weights, with an interval from rows drawn for both models at once. If it is above 0, the kernel machine is
+        ahead.
+    why : str
+        The reason why the model was left out; empty if it was not.
     """
 
     name: str
@@ -42,12 +54,12 @@ class Baseline(NamedTuple):
 
     @property
     def is_simplest(self) -> bool:
-        """Whether it looks at no column: the majority class, or the mean."""
+        """Whether the model ignores all columns: the majority class, or the mean."""
         return self.name in SIMPLEST
 
     @property
     def ahead(self) -> bool:
-        """Whether it is better than the kernel machine by more than chance explains."""
+        """Whether the model is better than the kernel machine by more than chance explains."""
         return bool(self.gain.high < 0.0)
 
 
@@ -65,37 +77,44 @@ def baselines(
     measured: Measured | None = None,
     totals: TargetTotals | None = None,
 ) -> list[Baseline]:
-    """Score other models on the rows that were held out, beside a fitted learner.
+    """Score other models on the held-out rows, for comparison with a fitted learner.
 
-    The majority class or the mean of the training rows; a linear model (logistic or ridge regression of scikit-learn,
-    on the rows as the learner prepares them, with columns of variance 1); and boosted trees (LightGBM where it is
-    installed, else scikit-learn's, on the columns before they are scaled or filled). All count rows and classes
-    as the learner does. Time and memory have bounds that do not depend on the number of rows: the linear model and
-    the trees learn from ``rows`` of the training rows at most, and fewer where there are many columns or classes.
+    These models are the majority class or the mean of the training rows; a linear model (logistic or ridge regression
+    of scikit-learn, on the rows as the learner prepares them, with columns of variance 1); and boosted trees (LightGBM
+    if it is installed, otherwise scikit-learn's, on the columns before they are scaled or filled). All of them weight
+    rows and classes as the learner does. Time and memory have bounds that do not depend on the number of rows: the
+    linear model and the trees learn from at most ``rows`` of the training rows, and from fewer if there are many
+    columns or classes.
 
     Parameters
     ----------
     model : KernelClassifier or KernelRegressor
-        Fitted, with one target.
-    train, test : Table
-        The rows it has learned from and the rows held out, with targets.
+        The fitted learner, which predicts one target.
+    train : Table
+        The rows on which it was trained.
+    test : Table
+        The held-out rows, with targets.
     trained : bool, default=True
-        Whether to train the linear model and the trees; else there is the majority class or the mean alone.
+        Whether to train the linear model and the trees. If False, there is only the majority class or the mean.
     rows : int, default=20_000
-        Training rows of the linear model and of the trees, at most; they are drawn with the seed.
-    resamples, level, random_state
-        See :func:`mercer.report.bootstrap`.
+        The largest number of rows on which the linear model and the trees are trained; they are drawn with the seed.
+    resamples : int, default=200
+        The number of bootstrap draws; see :func:`mercer.report.bootstrap`.
+    level : float, default=0.95
+        The level of the intervals; see :func:`mercer.report.bootstrap`.
+    random_state : int, Generator or RandomState, default=0
+        The seed of the intervals and of the rows that are drawn.
     progress : callable or None, default=None
-        Called with what is done next.
+        A function that is called with a description of each step before it starts.
     measured : tuple or None, default=None
-        What ``mercer.report.evaluation.measures`` found on the rows held out, where that was asked before.
+        What ``mercer.report.evaluation.measures`` returned for the held-out rows, if it was called before.
     totals : TargetTotals or None, default=None
-        What is known of the targets of the training rows, where they were gone through before.
+        Sums over the targets of the training rows, if they were computed before.
 
     Returns
     -------
     list of Baseline
-        The majority class or the mean first.
+        The other models, starting with the majority class or the mean.
 
     Examples
     --------
@@ -108,7 +127,7 @@ def baselines(
     [('mean', False), ('linear model', False), ('boosted trees', False)]
     """
     check_predicts(model)
-    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
+    model = treating_unknown(model)  # held-out rows may have levels that the training rows lack
     check_whole("rows", rows)
     told, seed = progress or (lambda what: None), as_seed(random_state)
     mine, y, weight = measures(model, test) if measured is None else measured
@@ -126,18 +145,18 @@ def baselines(
 
 
 class Contest:
-    """The scores of a kernel machine, which others are held against on the same rows."""
+    """The scores of a kernel machine, with which other models are compared on the same rows."""
 
     def __init__(self, model: Any, mine: dict[str, Metric], y: NDArray[Any], drawing: tuple[Any, int, float, int]):
         self.model, self.mine, self.y, self.drawing = model, mine, y, drawing
         self.first = first_score(model)
 
     def entry(self, name: str, what: str, rows: int, told: Told) -> Baseline:
-        """Another model, with its scores and what the kernel machine gains on it."""
+        """Return another model with its scores and the advantage of the kernel machine over it."""
         return self._beside(name, what, rows, self._metrics(told))
 
     def simplest(self, totals: TargetTotals) -> Baseline:
-        """The class that comes up most often, or the mean, of all training rows."""
+        """Return the most frequent class, or the mean, of all training rows."""
         n = len(self.y)
         if not isinstance(self.model, KernelClassifier):
             mean = totals.total / totals.weight
@@ -151,7 +170,7 @@ class Contest:
         shown = Told(
             np.full(n, 2.0 * values[1] - 1.0) if len(labels) == 2 else np.broadcast_to(values, chances.shape), chances
         )
-        # The area of what is equal for all rows is 1/2, and takes long to find out for many classes.
+        # If all rows have the same value, the area is 1/2; computing it would take long for many classes.
         metrics = {**self._metrics(shown), "AUC": lambda w: 0.5}
         return self._beside(SIMPLEST[0], f"always {labels[most]}", totals.rows, metrics)
 
@@ -167,7 +186,7 @@ class Contest:
 
 
 def first_score(model: Any) -> str:
-    """The score by which models are compared: balanced accuracy where classes were given weights."""
+    """Return the score by which models are compared: balanced accuracy if classes were given weights."""
     if not isinstance(model, KernelClassifier):
         return "R2"
     return "accuracy" if model.class_weight is None else "balanced accuracy"

@@ -1,4 +1,4 @@
-"""The part of a page that sets a model beside others."""
+"""The part of a page that compares a model with others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .scores import Score
 
 
 def baselines_part(scores: Sequence[Score], baselines: Sequence[Baseline]) -> str:
-    """A table of models, the kernel machine first, with their scores on the same rows."""
+    """Return a table of models, the kernel machine first, with their scores on the same rows."""
     there = [one for one in baselines if one.scores]
     if not there:
         return ""

@@ -1,4 +1,4 @@
-"""Every map that serves a kernel, side by side with the exact kernel machine, on rows of a table."""
+"""Every map that supports a kernel, compared with the exact kernel machine, on rows of a table."""
 
 from __future__ import annotations
 
@@ -27,15 +27,34 @@ from .unknown_levels import UnknownCounter, UnknownLevels
 
 EXACT = "exact kernel"
 ERROR_ROWS = 1000
-"""Rows that are held out on which the kernel error is measured: the kernel matrix is that large, squared."""
+"""The number of held-out rows on which the kernel error is measured, which is the order of the kernel matrix."""
 
 
 class Entry(NamedTuple):
-    """What a machine did.
+    """The results of one machine.
 
-    ``error`` is the relative error of its kernel on rows that were held out; ``fit_seconds`` and ``predict_seconds``
-    are the times for all rows, ``bytes`` what the fitted model holds; ``score``, ``low`` and ``high`` are the score on
-    rows that were held out and its interval.
+    Attributes
+    ----------
+    map : str
+        The name of the map, or "exact kernel".
+    features : int
+        The number of features.
+    rows : int
+        The number of rows on which the machine was trained.
+    error : float
+        The relative error of its kernel on held-out rows.
+    fit_seconds : float
+        The time of the fit.
+    predict_seconds : float
+        The time of predicting all held-out rows.
+    bytes : int
+        The size of the fitted model in memory.
+    score : float
+        The score on held-out rows.
+    low : float
+        The lower end of the interval of the score.
+    high : float
+        The upper end of the interval of the score.
     """
 
     map: str
@@ -51,14 +70,27 @@ class Entry(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Entries in the order in which they ran, the name of the score, and the number of rows that were held out."""
+    """The results of several machines on the same rows.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel.
+    score : str
+        The name of the score.
+    test_rows : int
+        The number of held-out rows.
+    entries : list of Entry
+        The machines in the order in which they ran.
+    unknown_rows : int
+        The number of held-out rows with levels that the training rows lack. Such a level counts as no level at all.
+    """
 
     kernel: str
     score: str
     test_rows: int
     entries: list[Entry]
     unknown_rows: int = 0
-    """Rows held out that have levels which no row had that maps learned from: such a level counts as none."""
 
 
 def compare(
@@ -75,22 +107,40 @@ def compare(
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Comparison:
-    """Fit a learner with every map that serves a kernel, and with the exact kernel, on the same rows.
+    """Fit a learner with every map that supports a kernel, and with the exact kernel, on the same rows.
 
-    The exact machine is the same learner on all the features that its rows span; it gets ``exact_rows`` at most, as
-    its time grows with their cube.
+    The exact machine is the same learner on all the features that its rows span. It gets at most ``exact_rows`` rows,
+    since its time grows with the cube of their number.
 
     Parameters
     ----------
-    table : SourceTable with a target
-    task : "classification" or "regression"
-    kernel : a kernel, text that describes one, or None for ``Gaussian("median")``
-    maps : names of maps, or None for all that serve the kernel
-    features : the widths to try
-    rows, test_rows, exact_rows : about how many rows are drawn to learn from, and held out; at most for the exact one
-    random_state : int
-    progress : function that is called with the name of each machine before it runs, or None
-    options : options of :func:`mercer.choose.learner_for`
+    table : SourceTable
+        The rows, with a target.
+    task : {"classification", "regression"}
+        The kind of target.
+    kernel : Kernel, str or None, default=None
+        A kernel, or text that describes one. None means ``Gaussian("median")``.
+    maps : sequence of str or None, default=None
+        The names of maps. None means all that support the kernel.
+    features : sequence of int, default=(256, 1024, 4096)
+        The numbers of features to try.
+    rows : int, default=5000
+        The approximate number of rows on which to train.
+    test_rows : int, default=1000
+        The approximate number of rows to hold out.
+    exact_rows : int, default=2000
+        The largest number of rows on which to train the exact machine.
+    random_state : int, default=0
+        The seed of the rows, maps and intervals.
+    progress : callable or None, default=None
+        A function that is called with the name of each machine before it runs.
+    **options : object
+        Options of :func:`mercer.choose.learner_for`.
+
+    Returns
+    -------
+    Comparison
+        The machines in the order in which they ran, with their scores, errors and times.
 
     Examples
     --------
@@ -105,7 +155,7 @@ def compare(
     for name, count in (("rows", rows), ("test_rows", test_rows), ("exact_rows", exact_rows)):
         check_whole(name, count)
     kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
-    # These models are for nothing but their scores, and all of them have the same penalty and columns.
+    # Only the scores of these models are used, and all of them have the same penalty and columns.
     options = {"C": 1.0, "alpha": "loo", **options, "unknown": "ignore"}
     if options.get("scale", "auto") == "auto":
         options["scale"] = None if kernel.domain_is_non_negative else "standard"
@@ -127,9 +177,9 @@ def compare(
 
 
 def strange_levels(train: Block, test: Block) -> UnknownLevels:
-    """The levels of rows held out that are not among the rows to learn from."""
+    """Return the levels of held-out rows that the training rows lack."""
     prepared = Preparation(None, "error", "ignore")
-    with warnings.catch_warnings():  # what is to be said of columns was said by the machines
+    with warnings.catch_warnings():  # the machines have already issued the warnings about columns
         warnings.simplefilter("ignore", UserWarning)
         prepared.learn_columns([train.X])
     counter = UnknownCounter(prepared)
@@ -138,40 +188,40 @@ def strange_levels(train: Block, test: Block) -> UnknownLevels:
 
 
 def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int) -> list[tuple[str, FeatureMap]]:
-    """The maps to compare, of one width."""
+    """Return the maps to compare, all of one width."""
     serving = maps_for(kernel, n_components=width, random_state=seed)
     if names is None:
         return list(serving.items())
     for name in names:
         if name not in serving:
-            raise ValueError(f"{name} does not serve {kernel!r}; {', '.join(serving)} do")
+            raise ValueError(f"{name} does not support {kernel!r}; choose from {', '.join(serving)}")
     return [(name, serving[name]) for name in names]
 
 
 def drawn(table: SourceTable, rows: int, test_rows: int, seed: int) -> tuple[Block, Block]:
-    """About ``rows`` rows to learn from and ``test_rows`` held out, in memory."""
+    """Return about ``rows`` rows for training and ``test_rows`` held-out rows, in memory."""
     if table.n_rows > rows + test_rows:
         table = table.split(test=(rows + test_rows) / table.n_rows, seed=seed)[1]
     parts = [list(part.blocks()) for part in table.split(test=test_rows / (rows + test_rows), seed=seed + 1)]
     if not all(parts):
-        raise ValueError(f"{table.n_rows} rows are too few to learn from some and hold others out")
+        raise ValueError(f"{table.n_rows} rows are too few to train on some and hold out others")
     return concatenated(parts[0]), concatenated(parts[1])
 
 
 def some(n_rows: int, most: int, seed: int) -> Any:
-    """The numbers of some rows, which rise."""
+    """Return the numbers of some rows, in increasing order."""
     return np.sort(Stream(seed, "comparison").permutation(n_rows)[:most])
 
 
 def measured(name: str, learner: Any, train: Block, test: Block) -> Entry:
-    """One machine, fitted and tried; NaN and a warning where it refuses the rows."""
+    """Fit and score one machine; if it refuses the rows, issue a warning and return NaN."""
     started = perf_counter()
     try:
         model = clone(learner).fit(ArrayTable(*train))
     except ValueError as refusal:
         if name == EXACT:
-            raise  # what the exact kernel cannot do, no map can
-        warnings.warn(f"{name} is left out: {refusal}", UserWarning, stacklevel=3)
+            raise  # if the exact kernel fails, so do all maps
+        warnings.warn(f"{name} was left out: {refusal}", UserWarning, stacklevel=3)
         nan, width = math.nan, int(learner.map.n_components)
         return Entry(name, width, train.X.shape[0], nan, nan, nan, 0, nan, nan, nan)
     fitted = perf_counter()
@@ -186,7 +236,7 @@ def measured(name: str, learner: Any, train: Block, test: Block) -> Entry:
 
 
 def bytes_of(parameters: Any) -> int:
-    """What a tree of arrays holds."""
+    """Return the number of bytes in a tree of arrays."""
     if isinstance(parameters, tuple):
         return sum(map(bytes_of, parameters))
     return int(getattr(parameters, "nbytes", 0))

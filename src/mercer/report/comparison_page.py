@@ -21,15 +21,17 @@ PANELS = (
 
 
 def comparison_figure(found: Comparison) -> Any:
-    """Kernel error, score and time of every map against its width; the exact kernel's score is a line.
+    """Plot kernel error, score and time of every map against its width; a line shows the exact kernel's score.
 
     Parameters
     ----------
     found : Comparison
+        The result of :func:`mercer.report.compare`.
 
     Returns
     -------
-    figure : matplotlib Figure, with ``savefig``
+    matplotlib.figure.Figure
+        The figure, which ``savefig`` writes to a file.
     """
     with drawing(13.0, 4.6, panels=3) as (figure, panels):
         for axes, (field, label, _) in zip(panels, PANELS, strict=True):
@@ -42,7 +44,7 @@ def comparison_figure(found: Comparison) -> Any:
 
 
 def _draw(axes: Any, found: Comparison, field: str, label: str) -> None:
-    """One panel; times and errors are logarithmic where there are any above 0."""
+    """Draw one panel; times and errors have a logarithmic axis if any are above 0."""
     for number, name in enumerate(names_of(found)):
         mine = sorted((one.features, getattr(one, field)) for one in found.entries if one.map == name)
         look = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
@@ -57,16 +59,22 @@ def _draw(axes: Any, found: Comparison, field: str, label: str) -> None:
 
 
 def names_of(found: Comparison) -> list[str]:
-    """The maps, in the order in which they ran."""
+    """Return the maps, in the order in which they ran."""
     return list(dict.fromkeys(entry.map for entry in found.entries if entry.map != EXACT))
 
 
 def comparison_page(found: Comparison) -> str:
-    """A page of HTML with the table and the pictures of a comparison.
+    """Return a page of HTML with the table and the pictures of a comparison.
 
     Parameters
     ----------
     found : Comparison
+        The result of :func:`mercer.report.compare`.
+
+    Returns
+    -------
+    str
+        The page, which loads nothing from elsewhere.
     """
     learned = max((one.rows for one in found.entries if one.map != EXACT), default=0)
     fewer = any(one.map == EXACT and one.rows < learned for one in found.entries)
@@ -87,13 +95,13 @@ def comparison_page(found: Comparison) -> str:
 
 
 def _verdict(found: Comparison) -> str:
-    """The best map in words."""
+    """Describe the best map in words."""
     there = [one for one in found.entries if one.map != EXACT and not math.isnan(one.score)]
     if not there:
         return ""
     best = max(there, key=lambda one: one.score)
     exact = [one for one in found.entries if one.map == EXACT]
-    beside = f", beside {exact[0].score:.4g} of the exact kernel on {exact[0].rows:,} rows" if exact else ""
+    beside = f"; the exact kernel has {exact[0].score:.4g}, on {exact[0].rows:,} rows" if exact else ""
     said = f"{best.map} with {best.features:,} features has the best {found.score}: {best.score:.4g}"
     level = sum(one.high >= best.score for one in there) - 1
     ties = f"; {level:,} of the {len(there) - 1:,} others are within their intervals of it" if level else ""
@@ -112,7 +120,7 @@ def _picture(found: Comparison, field: str, label: str, title: str) -> str:
 
 
 def _said(found: Comparison, field: str) -> str:
-    """What a picture shows, of every map at its widest."""
+    """Describe what a picture shows, for every map at its largest width."""
     widest: dict[str, Entry] = {}
     for one in found.entries:
         if one.map not in widest or one.features > widest[one.map].features:

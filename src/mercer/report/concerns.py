@@ -1,4 +1,4 @@
-"""Where a model does worse on rows held out than could be expected, in words that say what to do."""
+"""Where a model does worse on held-out rows than expected, in words that say what to do."""
 
 from __future__ import annotations
 
@@ -17,16 +17,29 @@ from .scores import Score
 from .unknown_levels import treating_unknown
 
 FAR = 1.5
-"""How many times the expected error is far from it, where the interval of the error leaves it out too."""
+"""An error of this many times the expected one is a concern, if its interval excludes the expected error too."""
 MOST_OF_IT, FEW = 0.8, 0.01
-"""The share of the squared error that is most of it, and the share of the rows that are few."""
+"""The share of the squared error that counts as most of it, and the share of rows that counts as few."""
 NAMED_ROWS = 5
-RULES = {"gcv": "generalised cross-validation", "loo": "leave-one-out", "holdout": "a holdout"}
+RULES = {
+    "gcv": "generalised cross-validation",
+    "loo": "leave-one-out",
+    "holdout": "a holdout",
+    "evidence": "the evidence",
+}
 TRY = "run 'mercer tune', try another kernel or scale, or more features"
 
 
 class Concern(NamedTuple):
-    """Something that a user should know before the model is used, and what can be done about it."""
+    """Something that users should know before they use a model, and what can be done about it.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong, with the figures that show it.
+    advice : str
+        What to do about it.
+    """
 
     message: str
     advice: str
@@ -38,28 +51,28 @@ class Concern(NamedTuple):
 def concerns(
     model: Any, test: Table, *, scores: Sequence[Score] | None = None, baselines: Sequence[Baseline] = ()
 ) -> list[Concern]:
-    """What is wrong with the scores of a fitted learner on rows held out, loudest first; nothing where all is well.
+    """List what is wrong with the scores of a fitted learner on held-out rows, the most serious first.
 
-    There is a concern where R2 is below 0; where the accuracy (balanced accuracy, where classes were given weights) is
-    below that of the majority class; where another of the ``baselines`` is better and the interval of the difference
-    leaves 0 out; and where a regressor whose alpha was chosen by a rule has a root mean squared error of more than
-    1.5 times what the rule expected, and an interval that leaves the expected error out.
+    There is a concern if R2 is below 0; if the accuracy (balanced accuracy if classes were given weights) is below that
+    of the majority class; if another of the ``baselines`` is better and the interval of the difference excludes 0; and
+    if a regressor whose alpha was chosen by a rule has a root mean squared error of more than 1.5 times what the rule
+    expected, with an interval that excludes the expected error.
 
     Parameters
     ----------
     model : KernelClassifier or KernelRegressor
-        Fitted, with one target.
+        The fitted learner, which predicts one target.
     test : Table
-        Rows with targets that it has not learned from.
+        Rows with targets on which it was not trained.
     scores : sequence of Score or None, default=None
-        Those of :func:`mercer.report.evaluate` on these rows; None computes them.
+        The result of :func:`mercer.report.evaluate` on these rows. None computes it.
     baselines : sequence of Baseline, default=()
-        Those of :func:`mercer.report.baselines` on these rows.
+        The result of :func:`mercer.report.baselines` on these rows.
 
     Returns
     -------
     list of Concern
-        Each has a ``message`` and an ``advice``.
+        The concerns, each with a ``message`` and an ``advice``; empty if nothing is wrong.
 
     Examples
     --------
@@ -69,10 +82,10 @@ def concerns(
     >>> train, test = mercer.data.open(rng.normal(size=(200, 3)), target=rng.normal(size=200)).split(test=0.5)
     >>> model = mercer.KernelRegressor("gaussian(1)", alpha=1e-6, random_state=0).fit(train)
     >>> [one.message for one in mercer.report.concerns(model, test)]
-    ['R2 is -4.61 on the rows held out: worse than always predicting their mean']
+    ['R2 is -4.61 on the held-out rows: worse than always predicting their mean']
     """
     check_predicts(model)
-    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
+    model = treating_unknown(model)  # held-out rows may have levels that the training rows lack
     named = {one.name: one for one in (evaluate(model, test) if scores is None else scores)}
     if isinstance(model, KernelClassifier):
         if any(one.is_simplest for one in baselines):
@@ -90,12 +103,12 @@ def concerns(
 def _below_mean(r2: Score) -> Concern | None:
     if not r2.value < 0.0:
         return None
-    said = f"R2 is {r2.value:.3g} on the rows held out: worse than always predicting their mean"
+    said = f"R2 is {r2.value:.3g} on the held-out rows: worse than always predicting their mean"
     return Concern(said, f"{TRY}, and transform a target or columns with heavy tails")
 
 
 def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | None:
-    """A classifier that is right less often than the largest class of the rows; not where classes were weighed."""
+    """Return a concern if a classifier is right less often than its largest class, unless classes were weighted."""
     if model.class_weight is not None:
         return None
     totals: dict[Any, float] = {}
@@ -112,13 +125,13 @@ def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | 
 
 
 def _unexpected(model: Any, error: Score) -> Concern | None:
-    """A regressor whose error is far above what the rule expected that chose its alpha."""
+    """Return a concern if the error is far above what the rule that chose alpha expected."""
     expected = expected_error(model)
     if not (error.value > FAR * expected > 0.0 and (math.isnan(error.low) or error.low > expected)):
         return None
     rule = RULES.get(str(model.alpha), RULES["gcv"])
     said = (
-        f"RMSE is {error.value:.4g} on the rows held out, {error.value / expected:.1f} times the {expected:.4g} that "
+        f"RMSE is {error.value:.4g} on the held-out rows, {error.value / expected:.1f} times the {expected:.4g} that "
         f"{rule} expected"
     )
     other = "choose alpha by leave-one-out (alpha='loo', or --alpha loo), " if rule != RULES["loo"] else ""
@@ -126,7 +139,18 @@ def _unexpected(model: Any, error: Score) -> Concern | None:
 
 
 def expected_error(model: Any) -> float:
-    """The root mean squared error that the rule expects of the alpha it has chosen; NaN where there was no rule."""
+    """Return the root mean squared error that a rule expects of the alpha that it has chosen.
+
+    Parameters
+    ----------
+    model : KernelRegressor
+        The fitted regressor.
+
+    Returns
+    -------
+    float
+        The expected error; NaN if no rule chose the alpha.
+    """
     if not hasattr(model, "alphas_"):
         return math.nan
     place = int(np.argmin(np.abs(np.asarray(model.alphas_) - model.alpha_)))
@@ -134,29 +158,29 @@ def expected_error(model: Any) -> float:
 
 
 def _beaten(model: Any, baselines: Sequence[Baseline]) -> list[Concern]:
-    """Those that are ahead; of the majority class, which asks for nothing, it is enough not to be below it."""
+    """Return the baselines that are ahead; being below the majority class is always a concern, as it costs nothing."""
     found, name = [], first_score(model)
     for one in baselines:
         below = one.is_simplest and isinstance(model, KernelClassifier) and one.gain.value < 0.0
         if one.scores and (one.ahead or below):
             theirs = next(score.value for score in one.scores if score.name == name)
             said = (
-                f"The {one.name} baseline ({one.what}) has {name} {theirs:.4g} on the same rows held out, this model "
+                f"The {one.name} baseline ({one.what}) has {name} {theirs:.4g} on the same held-out rows, this model "
                 f"{theirs + one.gain.value:.4g} ({difference(one.gain)})"
             )
-            other = "" if one.is_simplest else ", or take the other model"
+            other = "" if one.is_simplest else ", or use the other model"
             found.append(Concern(said, TRY + other))
     return found
 
 
 def difference(gain: Score) -> str:
-    """How far a model is behind another."""
+    """Describe how far a model is behind another."""
     between = "" if math.isnan(gain.low) else f", 95 % interval {-gain.high:.3g} to {-gain.low:.3g}"
     return f"{-gain.value:.3g} less{between}"
 
 
 class Outlying(NamedTuple):
-    """The few rows that make most of the squared error, the worst first, and the share of it that they make."""
+    """The few rows that cause most of the squared error, the worst first, and their share of it."""
 
     rows: NDArray[np.int64]
     share: float
@@ -164,7 +188,7 @@ class Outlying(NamedTuple):
 
     @classmethod
     def of_errors(cls, errors: NDArray[np.float64]) -> Outlying | None:
-        """From what every row adds to the squared error; None where it is spread over many rows."""
+        """Return them from what every row adds to the squared error, or None if it is spread over many rows."""
         order = np.argsort(-errors, kind="stable")
         total = float(errors.sum())
         if not 0.0 < total < math.inf:
@@ -177,15 +201,15 @@ class Outlying(NamedTuple):
 
     @classmethod
     def of_model(cls, model: Any, test: Table) -> Outlying | None:
-        """Those of a regressor on rows held out."""
+        """Return those of a regressor on held-out rows."""
         y, predicted, weight = model.observed(test, model.predict)
         squares = (np.asarray(y, dtype=np.float64) - predicted) ** 2
         return cls.of_errors(squares if weight is None else squares * weight)
 
     def told(self, table: Table) -> str:
-        """In words: how many they are, and which."""
+        """Describe how many they are, and which."""
         several = len(self.rows) > 1
-        places = [table.where(int(row)) or f"row {row} of the rows held out" for row in self.rows[:NAMED_ROWS]]
+        places = [table.where(int(row)) or f"row {row} of the held-out rows" for row in self.rows[:NAMED_ROWS]]
         make = "make" if several else "makes"
         return (
             f"{len(self.rows):,} of {self.rows_held_out:,} rows {make} {100 * self.share:.0f} % of the squared error "

@@ -1,4 +1,4 @@
-"""The data of a page about one model."""
+"""The part of a page that describes the data of one model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADERS = ("column", "mean", "std dev", "min", "max", "missing, %")
 
 
 def data_section(found: RowSummary, held_out: int) -> str:
-    """Rows, columns and the target."""
+    """Return a description of the rows, the columns and the target."""
     levels = [column for column in found.columns if column.levels is not None]
     held = [
         ("training rows", found.rows),
@@ -39,7 +39,7 @@ def _gaps(columns: Sequence[ColumnSummary]) -> str:
 
 
 def _classes(classes: dict[str, float]) -> str:
-    """How often every class comes up, the largest first where there are many."""
+    """Return the frequency of every class, the largest first if there are many."""
     total = sum(classes.values())
     shown = list(classes.items())
     if len(shown) > MOST_CLASSES:

@@ -1,4 +1,4 @@
-"""What is in the rows that a model is learned from."""
+"""A description of the rows on which a model is trained."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..learn.statistics.column_summaries import Summary, joined
 
 
 class ColumnSummary(NamedTuple):
-    """A column of numbers, or with ``levels``, which are how often each comes up, one of text or truth values."""
+    """A column of numbers; or one of text or truth values, if ``levels`` holds the frequency of each level."""
 
     name: str
     gaps: float
@@ -23,23 +23,43 @@ class ColumnSummary(NamedTuple):
 
 
 class RowSummary(NamedTuple):
-    """Rows, columns, and the target: how often every class comes up, or the values of numbers."""
+    """What the training rows contain.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    columns : list of ColumnSummary
+        The columns.
+    classes : dict of str to float, or None
+        The frequency of every class; None for regressors.
+    values : ndarray or None
+        The targets of a regressor; None for classifiers.
+    prepared : tuple of str
+        What is done to columns before the kernel sees them, in sentences.
+    """
 
     rows: int
     columns: list[ColumnSummary]
     classes: dict[str, float] | None
     values: Any
     prepared: tuple[str, ...] = ()
-    """What is done to columns before the kernel sees them, in sentences."""
 
 
 def summary(model: Any, table: Table) -> RowSummary:
-    """What is in the rows of a table, as a learner that was fitted on them sees it; two passes.
+    """Describe the rows of a table as a learner that was fitted to them sees them, in two passes.
 
     Parameters
     ----------
-    model : a fitted KernelClassifier or KernelRegressor
-    table : Table with targets
+    model : KernelClassifier or KernelRegressor
+        The fitted learner.
+    table : Table
+        The rows, with targets.
+
+    Returns
+    -------
+    RowSummary
+        The number of rows, the columns and the target.
 
     Examples
     --------
@@ -75,7 +95,7 @@ def summary(model: Any, table: Table) -> RowSummary:
 
 
 def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[ColumnSummary]:
-    """Columns as the user has them: the parts that levels became are one again."""
+    """Return columns as the user has them: the parts into which levels were split are one column again."""
     width = len(total.mean)
     kinds = (
         [(column.name, shown_levels(column), prepared.width_of(column)) for column in prepared.columns]
@@ -94,7 +114,7 @@ def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[Co
 
 
 def shown_levels(column: Any) -> tuple[Any, ...] | None:
-    """The levels of a column, those that are rare as one."""
+    """Return the levels of a column, with all rare ones as a single level."""
     if column.levels is None or not column.rare:
         return column.levels
     return (*column.levels, f"{len(column.rare):,} rare levels")

@@ -1,4 +1,4 @@
-"""Kernels and maps in one plain sentence each."""
+"""One plain sentence about each kernel and map."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..maps import FeatureMap
 
 
 def of_kernel(kernel: Any) -> str:
-    """What a kernel takes for likeness."""
+    """Return the sense in which a kernel regards rows as similar."""
     return kernel.description if isinstance(kernel, Kernel) else Kernel.description
 
 
 def of_map(map: FeatureMap) -> str:
-    """What the features of a fitted map are, and what they are for."""
+    """Return what the features of a fitted map are, and what they are for."""
     return (
         f"Every row becomes {map.n_components_:,} numbers, whose inner products stand for the kernel: "
         f"{map.description.features}. "

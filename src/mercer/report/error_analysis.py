@@ -1,4 +1,4 @@
-"""Where a model errs on rows that were held out."""
+"""The errors of a model on held-out rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .unknown_levels import treating_unknown, unknown_levels
 
 MOST_CLASSES = 30
 UPRIGHT_CLASSES = 8
-"""The names of this many classes stand upright above their columns; more are turned, to keep the columns narrow."""
+"""Up to this many class names are horizontal above their columns; more are rotated, to keep the columns narrow."""
 
 
 def errors_section(model: Any, test: Table) -> str:
-    """The confusion and the calibration of a classifier, or the residuals of a regressor."""
+    """Return the confusion table and the calibration of a classifier, or the residuals of a regressor."""
     strange, model = unknown_levels(model, test).sentence, treating_unknown(model)
     told = paragraph(f"{strange}.") if strange else ""
     return _classes(model, test, told) if isinstance(model, KernelClassifier) else _numbers(model, test, told)
@@ -45,13 +45,13 @@ def _classes(model: KernelClassifier, test: Table, told: str) -> str:
 
 
 def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
-    """What the rows of a class (first) that were taken for another (second) count."""
+    """Return the weight of the rows of each class (first index) that were predicted as each class (second index)."""
     both = [[float(weight[(y == true) & (predicted == told)].sum()) for told in labels] for true in labels]
     return [[int(one) if one.is_integer() else one for one in row] for row in both]
 
 
 def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
-    """Counts with as much colour as their share of the true class."""
+    """Return a table of counts, coloured by their share of the true class."""
     head = "".join(f'<th scope="col"><span>{escape(name)}</span></th>' for name in names)
     lines = []
     for place, (name, row) in enumerate(zip(names, counts, strict=True)):
@@ -69,7 +69,7 @@ def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
 
 def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:
     if not model.has_probabilities:
-        return paragraph("This model was learned in batches, or by an earlier version, and gives no probabilities.")
+        return paragraph("This model was trained in batches, or by an earlier version, and gives no probabilities.")
     chances, labels = probabilities(model.log_odds(values)), np.asarray(model.classes_)
     if len(labels) == 2:
         of, chance, right = f"the class {labels[1]}", chances[:, 1], y == labels[1]

@@ -1,4 +1,4 @@
-"""A model on the rows of a table: its scores and its predictions."""
+"""The scores and predictions of a model on the rows of a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .unknown_levels import treating_unknown
 
 EXTRAS = ("probabilities", "decisions", "deviations")
 Measured = tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None]
-"""Scores as functions of what rows count, the targets of the rows, and their weights."""
+"""Scores as functions of the weights of rows; the targets of the rows; and their weights."""
 
 
 def evaluate(
@@ -38,19 +38,31 @@ def evaluate(
     random_state: RandomState = 0,
     unknown: str | None = None,
 ) -> list[Score]:
-    """The scores of a fitted learner on rows with targets, each with an interval by resampling rows.
+    """Return the scores of a fitted learner on rows with targets, each with a bootstrap interval.
 
-    Of a classifier accuracy, balanced accuracy and the area under the ROC curve, and with ``loss="logistic"`` the log
-    loss; of a regressor R2, RMSE and MAE.
+    A classifier has accuracy, balanced accuracy, the area under the ROC curve and, with ``loss="logistic"``, the log
+    loss; a regressor has R2, RMSE and MAE.
 
     Parameters
     ----------
-    model : a fitted KernelClassifier or KernelRegressor with one target
-    table : Table with targets
-    resamples, level, random_state : see :func:`mercer.report.bootstrap`
-    unknown : "error", "ignore" or None
-        What is done about levels that the model has not learned: the first is an error, or they count as none, and
-        :func:`mercer.report.unknown_levels` tells how many there are. None is what the model does when it predicts.
+    model : KernelClassifier or KernelRegressor
+        The fitted learner, which predicts one target.
+    table : Table
+        The rows, with targets.
+    resamples : int, default=200
+        The number of bootstrap draws; see :func:`mercer.report.bootstrap`.
+    level : float, default=0.95
+        The level of the intervals; see :func:`mercer.report.bootstrap`.
+    random_state : int, Generator or RandomState, default=0
+        The seed of the intervals.
+    unknown : {"error", "ignore"} or None, default=None
+        What to do about levels that the model has not learned: raise an error, or treat them as no level at all
+        (:func:`mercer.report.unknown_levels` counts them). None does what the model does when it predicts.
+
+    Returns
+    -------
+    list of Score
+        The scores, with the ends of their intervals.
 
     Examples
     --------
@@ -70,7 +82,7 @@ def evaluate(
 
 
 def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random_state: RandomState = 0) -> list[Score]:
-    """Scores with intervals from what was measured on the rows."""
+    """Return scores with intervals from what was measured on the rows."""
     metrics, y, weight = measured
     return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)
 
@@ -78,10 +90,10 @@ def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random
 def measures(
     model: Any, table: Table, strict: bool = True, each: Callable[[Any], None] = lambda rows: None
 ) -> Measured:
-    """The scores of a fitted learner, as functions of what rows count; targets, or the numbers of classes; weights.
+    """Return scores as functions of the weights of rows, the targets or class codes, and the weights.
 
-    Unless it is ``strict``, labels of which the model has learned none count as wrong, as some of them do. ``each`` is
-    called with the rows of every block, so that whoever needs them too does not read them again.
+    If not ``strict``, labels that the model has not learned count as wrong, unless all labels are of this kind.
+    ``each`` is called with the rows of every block, so that other callers do not have to read them again.
     """
     check_predicts(model)
     if not isinstance(model, KernelClassifier):
@@ -94,12 +106,14 @@ def measures(
 
 
 def check_scorable(learner: Any, table: Table) -> None:
-    """Raise where rows that are to be held out have gaps that a learner would refuse, before it has learned.
+    """Raise an error, before training, if held-out rows have missing values that a learner would refuse.
 
     Parameters
     ----------
-    learner : KernelClassifier, KernelRegressor or :class:`mercer.choose.Search`, by its ``asked_missing``
+    learner : KernelClassifier, KernelRegressor or mercer.choose.Search
+        The learner, whose ``asked_missing`` says what it does with missing values.
     table : Table
+        The rows to be held out.
 
     Examples
     --------
@@ -115,15 +129,15 @@ def check_scorable(learner: Any, table: Table) -> None:
 
 
 def known_codes(y: NDArray[Any], model: KernelClassifier, strict: bool = True) -> NDArray[np.int64]:
-    """The numbers of the classes; labels that a model has not learned have the number after the last."""
+    """Return the class codes; labels that a model has not learned have the code after the last."""
     known = set(np.asarray(model.classes_).tolist())
     strange = np.array([label not in known for label in y.tolist()], dtype=bool)
     tasks = Tasks(model.classes_)
-    if not strange.any() or (strict and strange.all()):  # of the second case the error tells what labels there are
+    if not strange.any() or (strict and strange.all()):  # in the second case the error below names the labels
         return tasks.codes(y)[:, 0]
     count, first = int(np.count_nonzero(strange)), y.tolist()[int(np.argmax(strange))]
     warnings.warn(
-        f"{count} rows have labels that the model has not learned, such as {first!r}: they count as wrong",
+        f"{count} rows have labels that the model has not learned, such as {first!r}; they count as wrong",
         UserWarning,
         stacklevel=4,
     )
@@ -134,32 +148,39 @@ def known_codes(y: NDArray[Any], model: KernelClassifier, strict: bool = True) -
 
 
 def check_predicts(model: Any) -> None:
-    """Raise where a model does not predict one target."""
+    """Raise an error if a model does not predict one target."""
     if isinstance(model, Pipeline):
-        raise TypeError("expected a classifier or a regressor, found a Pipeline: load it in Python to use it")
+        raise TypeError("expected a classifier or a regressor, found a Pipeline; load it in Python to use it")
     if not isinstance(model, KernelClassifier | KernelRegressor):
         raise TypeError(f"expected a classifier or a regressor, found {type(model).__name__}, which predicts no target")
     check_is_fitted(model)
     several = isinstance(model.classes_, list) if isinstance(model, KernelClassifier) else np.ndim(model.coef_) > 1
     if several:
-        raise ValueError("expected a model of one target, found one of several")
+        raise ValueError("expected a model that predicts one target, found one that predicts several")
 
 
 def predictions(
     model: Any, table: Table, extras: Sequence[str] = (), *, keep: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Predictions of rows as columns, block by block.
-
-    ``prediction``, and what else is asked for: ``decision``, or ``decision_CLASS`` for several classes;
-    ``probability_CLASS``; ``deviation``, the standard deviation of a new observation.
+    """Return predictions of rows as columns, block by block.
 
     Parameters
     ----------
-    model : a fitted KernelClassifier or KernelRegressor with one target
+    model : KernelClassifier or KernelRegressor
+        The fitted learner, which predicts one target.
     table : Table
-    extras : some of "probabilities", "decisions", "deviations"
-    keep : names of columns of the table, such as an id, to stand before the predictions as they are stored
-        They are Arrow arrays, and need not be features of the model. The table is one of :func:`mercer.data.open`.
+        The rows.
+    extras : sequence of {"probabilities", "decisions", "deviations"}, default=()
+        Columns to add: ``probability_CLASS``; ``decision``, or ``decision_CLASS`` for several classes; and
+        ``deviation``, the standard deviation of a new observation.
+    keep : sequence of str, default=()
+        Columns of the table, such as an id, to put before the predictions as they are stored. They need not be features
+        of the model, and are returned as Arrow arrays. The table must be one that :func:`mercer.data.open` returns.
+
+    Returns
+    -------
+    iterator of dict of str to array
+        The columns of each block of rows; ``prediction`` is always among them.
 
     Examples
     --------
@@ -174,25 +195,28 @@ def predictions(
     for extra in extras:
         check_choice("extras", extra, EXTRAS)
     if keep:
-        # Predictions are made for rows without gaps in the model's own columns.
+        # Predictions are made for rows without missing values in the model's own columns.
         table = model.matched_table(table.features())
     found = (_classes if isinstance(model, KernelClassifier) else _numbers)(model, table, extras)
     return beside(table, keep, found) if keep else found
 
 
 def beside(table: Table, names: Sequence[str], blocks: Iterator[dict[str, NDArray[Any]]]) -> Iterator[dict[str, Any]]:
-    """Blocks of columns with columns of a table before them."""
+    """Yield blocks of columns with columns of a table before them."""
     import pyarrow as pa
 
     if not isinstance(table, SourceTable):
-        raise TypeError(f"columns are kept of a table that mercer.data.open gives, found {type(table).__name__}")
+        raise TypeError(
+            f"columns can be kept only from a table that mercer.data.open returns, found {type(table).__name__}"
+        )
     names = tuple(dict.fromkeys(names))
     parts, rest = as_written(table, names), None
     for block in blocks:
         clash = [name for name in names if name in block]
         if clash:
             raise ValueError(
-                f"column {clash[0]!r} cannot be kept: the predictions have a column of this name; rename it in the data"
+                f"column {clash[0]!r} cannot be kept, since the predictions have a column of this name; rename it in "
+                "the data"
             )
         rows = len(next(iter(block.values())))
         while rest is None or rest.num_rows < rows:
@@ -207,10 +231,10 @@ def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> It
         raise ValueError("only a regressor has standard deviations, found a classifier")
     if "probabilities" in extras and not model.has_probabilities:
         raise ValueError(
-            f"probabilities with loss={model.loss!r} are learned in fit, and this model has none: fit it again, or use "
-            "loss='logistic'"
+            f"this model has no probabilities, because it was fitted without calibration for loss={model.loss!r}: fit "
+            "it again, or use loss='logistic'"
         )
-    labels = np.asarray(model.classes_).tolist()  # labels of LIBSVM files are whole floats
+    labels = np.asarray(model.classes_).tolist()  # labels of LIBSVM files are floats with integer values
     names = [f"{label:g}" if isinstance(label, float) else str(label) for label in labels]
     for values in model.predict_blocks(table, "decision_function"):
         columns = {"prediction": Tasks(model.classes_).predicted(values.reshape(len(values), -1))}
@@ -230,7 +254,7 @@ def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Ite
     wrong = [extra for extra in extras if extra != "deviations"]
     if wrong:
         raise ValueError(f"only a classifier has {wrong[0]}, found a regressor")
-    if extras:  # of all rows at once: what a deviation depends on takes longer than many blocks
+    if extras:  # for all rows at once: the preparation of deviations takes longer than many blocks
         y, deviations = model.predict(table, return_std=True)
         yield {"prediction": y, "deviation": deviations}
     else:
@@ -238,12 +262,19 @@ def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Ite
 
 
 def features(model: Any, table: Table) -> Iterator[Any]:
-    """The features of rows, block by block: what a map makes of them, or what a learner sees.
+    """Yield the features of rows, block by block: the output of a map, or the input of a learner's linear model.
 
     Parameters
     ----------
-    model : a fitted map or learner
+    model : FeatureMap or learner
+        The fitted map or learner.
     table : Table
+        The rows.
+
+    Yields
+    ------
+    ndarray or sparse matrix of shape (n_rows, n_components_)
+        The features of one block of rows.
 
     Examples
     --------
@@ -258,5 +289,5 @@ def features(model: Any, table: Table) -> Iterator[Any]:
         yield from model.transform_blocks(table)
         return
     if not isinstance(model, KernelMachine):
-        raise TypeError(f"expected a map or a learner of mercer, found {type(model).__name__}")
+        raise TypeError(f"expected a map or a learner of Mercer, found {type(model).__name__}")
     yield from model.feature_blocks(table)

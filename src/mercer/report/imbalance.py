@@ -1,4 +1,4 @@
-"""Classes of very different sizes, of which accuracy tells little."""
+"""Classes of very different sizes, for which accuracy says little."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from ..data import Table
 from .target_totals import TargetTotals
 
 TIMES = 10.0
-"""How many times as large as the rarest class the largest one is where classes are imbalanced."""
+"""Classes are imbalanced if the largest is at least this many times as large as the rarest."""
 
 
 class Imbalance(NamedTuple):
-    """The shares of classes in the weight of all rows, by label and the largest first.
+    """Classes of very different sizes.
 
-    ``majority_accuracy`` is what the label of the largest class alone would reach, without a look at the rows.
+    Attributes
+    ----------
+    shares : dict of label to float
+        The share of every class in the total weight of the rows, the largest first.
+    majority_accuracy : float
+        The accuracy of always predicting the largest class.
     """
 
     shares: dict[Any, float]
@@ -31,24 +36,39 @@ class Imbalance(NamedTuple):
         return next(reversed(self.shares))
 
     def sentence(self, weighed: bool = False) -> str:
-        """What to know of the scores, and what to do about it where classes were not ``weighed`` in the fit."""
+        """Describe what the sizes mean for the scores, and what to do about it.
+
+        Parameters
+        ----------
+        weighed : bool, default=False
+            Whether classes were weighted in the fit, in which case weighting them is not recommended.
+
+        Returns
+        -------
+        str
+            The description.
+        """
         largest, rarest = self.shares[self.largest], self.shares[self.rarest]
         advice = "look at balanced accuracy" + ("" if weighed else ", and try class_weight='balanced'")
         return (
             f"classes are imbalanced: {self.rarest!r} has {100.0 * rarest:.3g} % of the rows and {self.largest!r} "
-            f"{100.0 * largest:.3g} %; accuracy alone misleads, as the answer {self.largest!r} for every row reaches "
+            f"{100.0 * largest:.3g} %; accuracy alone misleads, since always predicting {self.largest!r} reaches "
             f"{self.majority_accuracy:.4g}: {advice}"
         )
 
 
 def imbalance(table: Table) -> Imbalance | None:
-    """How classes share the rows of a table, where the largest is more than ten times as large as the rarest.
-
-    None where it is not. Rows count by their weights.
+    """Describe the sizes of classes if the largest is more than ten times as large as the rarest.
 
     Parameters
     ----------
-    table : Table with labels of one task
+    table : Table
+        Rows with labels of one task. Rows count by their weights.
+
+    Returns
+    -------
+    Imbalance or None
+        The shares of the classes, or None if they are not that different.
 
     Examples
     --------
@@ -62,7 +82,7 @@ def imbalance(table: Table) -> Imbalance | None:
 
 
 def imbalance_of(totals: TargetTotals) -> Imbalance | None:
-    """The same from what is known of the targets."""
+    """Return the imbalance from sums over the targets."""
     sums = totals.by_label
     total = sum(sums.values())
     shares = {label: sums[label] / total for label in sorted(sums, key=lambda label: -sums[label])}

@@ -12,13 +12,13 @@ from .style import FAINT, INK, SERIES
 from .what_if import Narrower, Penalised
 
 MOST_POINTS = 1500
-"""Points of a cloud: more make a page heavy, and show no more."""
+"""The largest number of points in a scatter plot: more would make a page larger and show nothing new."""
 BINS = 10
 MOST_BINS, ROWS_A_BIN = 20, 30
 
 
 def widths_picture(widths: Sequence[Narrower], score: str, full: float, whole: bool) -> str:
-    """The score against the number of features."""
+    """Plot the score against the number of features."""
     features = [one.features for one in widths]
     with drawing() as (figure, (axes,)):
         low = [one.score.low for one in widths]
@@ -26,7 +26,7 @@ def widths_picture(widths: Sequence[Narrower], score: str, full: float, whole: b
         axes.fill_between(features, low, high, color=SERIES[0], alpha=0.18, linewidth=0)
         axes.plot(features, [one.score.value for one in widths], "o-", color=SERIES[0])
         if not whole:
-            axes.axhline(full, color=INK, linestyle="--", linewidth=1.2, label="the model, on all its rows")
+            axes.axhline(full, color=INK, linestyle="--", linewidth=1.2, label="the model, trained on all rows")
             axes.legend(loc="lower right")
         axes.set(ylabel=f"{score}, held out")
         width_axis(axes, features)
@@ -36,7 +36,7 @@ def widths_picture(widths: Sequence[Narrower], score: str, full: float, whole: b
 
 
 def errors_picture(widths: Sequence[Narrower]) -> str:
-    """The error of the kernel against the number of features."""
+    """Plot the error of the kernel against the number of features."""
     features, errors = [one.features for one in widths], [100 * one.error for one in widths]
     with drawing() as (figure, (axes,)):
         axes.plot(features, errors, "s-", color=SERIES[1])
@@ -48,7 +48,7 @@ def errors_picture(widths: Sequence[Narrower]) -> str:
 
 
 def path_picture(path: Sequence[Penalised], name: str, chosen: float, score: str) -> str:
-    """Scores against the penalty."""
+    """Plot scores against the penalty."""
     values = [one.value for one in path]
     with drawing() as (figure, (axes,)):
         axes.plot(values, [one.held_out for one in path], "o-", color=SERIES[0], label="held-out rows")
@@ -59,12 +59,12 @@ def path_picture(path: Sequence[Penalised], name: str, chosen: float, score: str
         axes.legend()
     best = max(path, key=lambda one: one.held_out)
     return picture(
-        figure, f"Scores against {name}: the best on rows held out is {best.held_out:.4g} at {best.value:g}."
+        figure, f"Scores against {name}: the best on held-out rows is {best.held_out:.4g} at {best.value:g}."
     )
 
 
 def alphas_picture(alphas: Any, errors: Any, chosen: float, rule: str) -> str:
-    """The error that a rule expects of every alpha that it tried."""
+    """Plot the error that a rule expects against the values of alpha that it tried."""
     roots = np.sqrt(np.asarray(errors, dtype=np.float64).reshape(len(alphas), -1)[:, 0])
     there = np.isfinite(roots)
     with drawing() as (figure, (axes,)):
@@ -73,28 +73,28 @@ def alphas_picture(alphas: Any, errors: Any, chosen: float, rule: str) -> str:
         axes.set(xlabel="alpha", ylabel="expected RMSE")
         logarithmic(axes.xaxis)
         axes.legend()
-    return picture(figure, f"Expected error against alpha, by {rule}: the least is {roots[there].min():.4g}.")
+    return picture(figure, f"Expected error against alpha, by {rule}: the smallest is {roots[there].min():.4g}.")
 
 
 def calibration_picture(chance: Any, right: Any, weight: Any, of: str) -> str:
-    """How often what has a probability comes true, in ten bins with equally many rows."""
+    """Plot observed frequencies against predicted probabilities, in ten bins with equally many rows."""
     told, true = calibration(chance, right, weight)
     with drawing(5.0, 4.2) as (figure, (axes,)):
         axes.plot([0, 1], [0, 1], color=INK, linestyle="--", linewidth=1.0, label="perfect")
         axes.plot(told, true, "o-", color=SERIES[0], label="held-out rows")
-        axes.set(xlabel="probability", ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        axes.set(xlabel="predicted probability", ylabel="observed share", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axes.legend(loc="lower right")
     apart = max(abs(a - b) for a, b in zip(told, true, strict=True))
     return picture(
         figure,
-        f"Calibration curve over {len(told)} bins: told and true shares are {apart:.2g} apart at most.",
+        f"Calibration curve over {len(told)} bins: predicted and observed shares differ by at most {apart:.2g}.",
         f"Rows in ten bins by the probability that the model gives {of}. Above the dashed line the model is too "
         "cautious, below it too confident.",
     )
 
 
 def calibration(chance: Any, right: Any, weight: Any) -> tuple[list[float], list[float]]:
-    """The mean probability of every bin, and the share of it that came true; bins have equally many rows."""
+    """Return the mean probability of every bin, and the share of it that was true; bins have equally many rows."""
     order = np.argsort(chance, kind="stable")
     parts = [part for part in np.array_split(order, BINS) if len(part) and weight[part].sum() > 0]
     told, true = ([float(np.average(one[part], weights=weight[part])) for part in parts] for one in (chance, right))
@@ -102,7 +102,7 @@ def calibration(chance: Any, right: Any, weight: Any) -> tuple[list[float], list
 
 
 def observed_picture(y: Any, predicted: Any) -> str:
-    """Observed against predicted numbers."""
+    """Plot observed against predicted numbers."""
     some = thinned(len(y))
     ends = [float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))]
     with drawing(5.0, 4.2) as (figure, (axes,)):
@@ -110,11 +110,11 @@ def observed_picture(y: Any, predicted: Any) -> str:
         axes.plot(ends, ends, color=INK, linestyle="--", linewidth=1.0)
         axes.set(xlabel="predicted", ylabel="observed")
     fit = float(np.corrcoef(y, predicted)[0, 1]) if y.std() > 0 and predicted.std() > 0 else float("nan")
-    return picture(figure, f"Observed against predicted values of rows held out: a correlation of {fit:.3f}.")
+    return picture(figure, f"Observed against predicted values of held-out rows: a correlation of {fit:.3f}.")
 
 
 def residuals_picture(y: Any, predicted: Any) -> str:
-    """What is left of the observed numbers, against the predicted ones, and how it is spread."""
+    """Plot residuals against predictions, with their median and spread."""
     left, some = y - predicted, thinned(len(y))
     order = np.argsort(predicted, kind="stable")
     bins = np.array_split(order, min(MOST_BINS, len(y) // ROWS_A_BIN)) if len(y) >= 3 * ROWS_A_BIN else []
@@ -136,7 +136,7 @@ def residuals_picture(y: Any, predicted: Any) -> str:
 
 
 def values_picture(values: Any) -> str:
-    """How the numbers to predict are spread."""
+    """Plot the distribution of the target."""
     with drawing(5.0, 2.4) as (figure, (axes,)):
         axes.hist(values, bins=30, color=SERIES[0], edgecolor=FAINT, linewidth=0.5)
         axes.set(xlabel="target", ylabel="rows")
@@ -145,5 +145,5 @@ def values_picture(values: Any) -> str:
 
 
 def thinned(count: int) -> slice:
-    """Evenly spaced rows out of ``count``, few enough to draw."""
+    """Return evenly spaced rows out of ``count``, few enough to draw."""
     return slice(None, None, max(1, -(-count // MOST_POINTS)))

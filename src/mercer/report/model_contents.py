@@ -1,4 +1,4 @@
-"""What is in a model file."""
+"""The contents of a model file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ HOLDERS = ("Pipeline", "ColumnTransformer")
 
 
 class Column(NamedTuple):
-    """A column that predictions need; ``levels`` is None for numbers, and for the dates and durations of ``time``."""
+    """A column that predictions need.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column.
+    levels : list or None
+        The levels of a column of text or truth values; None for numbers, dates and durations.
+    time : str or None
+        "date" or "duration" for columns of this kind, otherwise None.
+    """
 
     name: str
     levels: list[Any] | None
@@ -20,9 +30,48 @@ class Column(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is in a model file; ``sha256`` is that of the whole file.
+    """The contents of a model file.
 
-    ``target`` and ``weight`` are the columns of the table that it was fitted on, None where they are not known.
+    Attributes
+    ----------
+    name : str
+        The name of the file.
+    bytes : int
+        The size of the file.
+    sha256 : str
+        The SHA-256 digest of the whole file.
+    kind : str
+        The class of the model.
+    map : str
+        The class of the map.
+    kernel : str
+        The kernel.
+    features : int
+        The number of features.
+    seed : int
+        The seed of the map.
+    scale : str or None
+        How columns are scaled before the kernel sees them.
+    classes : list or None
+        The classes of a classifier.
+    target : str, int, list of str or None
+        The target in the table on which the model was trained; None if it is not known.
+    weight : str, int or None
+        The column of weights in that table; None if it is not known.
+    columns : int
+        The number of columns that predictions need.
+    named : list of Column or None
+        These columns, if they have names.
+    parameters : str
+        The arguments of the model.
+    arrays : dict of str to tuple
+        The type and shape of every array in the file.
+    versions : dict of str to str
+        The versions of the libraries with which the file was written.
+    steps : list of str or None
+        The classes of the steps of a pipeline, in order.
+    prepared : list of str or None
+        What a learner does to columns before the kernel sees them, in sentences; None for maps.
     """
 
     name: str
@@ -43,17 +92,21 @@ class Contents(NamedTuple):
     arrays: dict[str, tuple[str, tuple[int, ...]]]
     versions: dict[str, str]
     steps: list[str] | None = None
-    """The classes of a pipeline's steps, in their order."""
     prepared: list[str] | None = None
-    """What a learner does to columns before the kernel sees them, in sentences; None for maps alone."""
 
 
 def contents(path: Any) -> Contents:
-    """What is in a model file, which is read in full and checked.
+    """Return the contents of a model file, which is read in full and checked.
 
     Parameters
     ----------
-    path : the name of the file
+    path : str or path-like
+        The name of the file.
+
+    Returns
+    -------
+    Contents
+        The kind of model, its columns, arguments and arrays.
 
     Examples
     --------
@@ -68,12 +121,12 @@ def contents(path: Any) -> Contents:
     ('RandomFourier', 8, 3, None)
     """
     held = describe(path)
-    loaded = load(path)  # what is damaged or made up is an error
+    loaded = load(path)  # raises an error if the file is damaged or inconsistent
     whole = Path(path).read_bytes()
     steps = steps_of(held["model"])
     first, last = steps[0], steps[-1]
-    model = next(one for one in steps if "map" in one or "kernel" in one)  # of several, the first
-    features = model.get("map", model)  # a learner has a map, a map is one
+    model = next(one for one in steps if "map" in one or "kernel" in one)  # the first of several
+    features = model.get("map", model)  # a learner has a map; otherwise the model itself is one
     prepared = model.get("preparation", {})
     names = first.get("names")
     held_by = {name: None for name in names or ()} | dict(first.get("preparation", {}).get("columns") or ())
@@ -101,31 +154,31 @@ def contents(path: Any) -> Contents:
 
 
 def prepared_by(model: Any) -> list[str] | None:
-    """What the first learner of a pipeline, or a learner alone, does to columns."""
+    """Return what a learner, or the first learner of a pipeline, does to columns."""
     inside = getattr(model, "estimator_", model)
     learners = [step for _, step in getattr(inside, "steps", [("", inside)]) if hasattr(step, "preparation_")]
     return list(learners[0].preparation_.describe()) if learners else None
 
 
 def _column(name: str, held: Any) -> Column:
-    """A column as its record in a model file has it."""
+    """Return a column from its record in a model file."""
     if not isinstance(held, dict):
         return Column(name, held)
     return Column(name, [*held["levels"], *held["rare"]]) if "rare" in held else Column(name, None, held["time"])
 
 
 def steps_of(record: Any) -> list[dict[str, Any]]:
-    """The records of all steps of a pipeline, flattened; for a model alone, its own record."""
+    """Return the records of all steps of a pipeline, flattened, or the record of a single model."""
     if not isinstance(record, dict):
         return []
     inside = [one[1] for one in record.get("steps", ()) or record.get("fitted", ())]
-    inside += [record["machine"]] if "machine" in record else []  # intervals or sets around a learner
+    inside += [record["machine"]] if "machine" in record else []  # a conformal predictor contains a learner
     found = [step for one in inside for step in steps_of(one)]
     return found if record["class"] == "Pipeline" or "machine" in record else [record, *found]
 
 
 def classes_of(record: dict[str, Any]) -> Any:
-    """The classes that a model tells apart, or None."""
+    """Return the classes of a classifier, or None."""
     parts = record.get("parts", {})
     held = record.get("classes") or record.get("learned", {}).get("classes_")
     if held is None and "_label_binarizer" in parts:

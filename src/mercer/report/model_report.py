@@ -1,4 +1,4 @@
-"""The page about a model, from rows in memory or tables: what ``mercer fit --report`` writes, for Python."""
+"""The page that ``mercer fit --report`` writes, for models trained in Python on rows in memory or tables."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from .what_if import study
 
 @dataclass(frozen=True)
 class Report:
-    """A page that was written, and what it says; a notebook shows its scores.
+    """A page that was written, and its main results; a notebook shows its scores.
 
     Attributes
     ----------
     path : Path
+        The file.
     scores : list of Score
-        On the rows held out; empty where there are none.
+        The scores on held-out rows; empty if there are none.
     baselines : list of Baseline
-        Other models on the same rows.
+        Other models, scored on the same rows.
     concerns : list of Concern
         What is wrong with the model.
     """
@@ -51,7 +52,7 @@ class Report:
         others = [{score.name: score.value for score in one.scores} for one in there]
         rows = [(one.name, one.value, one.low, one.high, *(other[one.name] for other in others)) for one in self.scores]
         shown = table(("score", "value", "low", "high", *(one.name for one in there)), rows) if rows else ""
-        link = f'<p>The page: <a href="{escape(self.path.as_posix())}">{escape(str(self.path))}</a></p>'
+        link = f'<p>Page: <a href="{escape(self.path.as_posix())}">{escape(str(self.path))}</a></p>'
         return alarm([str(one) for one in self.concerns]) + shown + link
 
 
@@ -66,35 +67,38 @@ def write(
     title: str | None = None,
     random_state: int = 0,
 ) -> Report:
-    """Write a page about a fitted model: ``mercer.report(model, ...)`` and ``mercer.report.write(model, ...)`` are one.
+    """Write a page about a fitted model.
 
-    It is the page of ``mercer fit --report``: scores with intervals on rows held out, beside other models' scores;
-    where the model errs; the data; how well its features hold the kernel; and what fewer features or another penalty
-    would give. Without rows held out it says little. Warns of every concern (:func:`mercer.report.concerns`).
+    ``mercer.report(model, ...)`` is short for ``mercer.report.write(model, ...)``.
+
+    The page is the one that ``mercer fit --report`` writes: scores with intervals on held-out rows, next to the scores
+    of other models; where the model errs; the data; how well the features approximate the kernel; and what fewer
+    features or another penalty would change. Without held-out rows it says little. Every concern
+    (:func:`mercer.report.concerns`) is also issued as a warning.
 
     Parameters
     ----------
     model : KernelClassifier or KernelRegressor
-        Fitted, with one target.
-    X : matrix, frame or SourceTable
-        The rows it has learned from; a table brings its targets.
-    y : array of shape (n_rows,) or None, default=None
-        Their targets, or the name of the column of a frame that has them.
+        The fitted learner, which predicts one target.
+    X : array-like, sparse matrix, data frame or SourceTable
+        The rows on which it was trained. A table brings its own targets.
+    y : array-like of shape (n_samples,), str or None, default=None
+        Their targets, or the name of the column of a data frame that contains them.
     test : tuple (X, y), tuple (X, y, sample_weight), SourceTable or None, default=None
-        Rows that were held out; y may again be the name of a column.
-    sample_weight : array of shape (n_rows,) or None, default=None
-        What the rows of X count.
-    path : str or path, default="report.html"
+        The held-out rows; y may again be the name of a column.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        The weights of the rows of X.
+    path : str or path-like, default="report.html"
         The file to write.
     title : str or None, default=None
-        The first line of the page; None is the name of the learner.
+        The title of the page. None means the name of the learner.
     random_state : int, default=0
-        Seed of the intervals and of the rows that are drawn.
+        The seed of the intervals and of the rows that are drawn.
 
     Returns
     -------
     Report
-        With ``path``, ``scores``, ``baselines`` and ``concerns``; a notebook shows the scores.
+        The path, scores, other models and concerns.
 
     Examples
     --------
@@ -137,14 +141,16 @@ def write(
 
 
 def as_table(what: str, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> SourceTable:
-    """Rows with targets as a table."""
+    """Return rows with targets as a table."""
     if isinstance(X, SourceTable):
         if y is not None or sample_weight is not None:
-            raise ValueError(f"{what} is a table, which brings its targets and weights: found others beside it")
+            raise ValueError(f"{what} is a table, which has its own targets and weights: do not give others")
         return X
     if isinstance(X, data.Table):
-        raise TypeError(f"{what} must be a matrix, a frame or a table of mercer.data.open, found {type(X).__name__}")
+        raise TypeError(
+            f"{what} must be a matrix, a data frame or a table from mercer.data.open, found {type(X).__name__}"
+        )
     if y is None:
-        raise ValueError(f"{what} needs the targets of its rows: give y, for test as a tuple (X, y)")
+        raise ValueError(f"{what} has no targets: give y, or for test a tuple (X, y)")
     weight = None if sample_weight is None else np.asarray(sample_weight)
     return data.open(X, target=y if isinstance(y, str) else np.asarray(y), weight=weight)

@@ -1,4 +1,4 @@
-"""Pages that need nothing beside themselves."""
+"""Pages of HTML that load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from .style import STYLE
 
 
 def page(title: str, *parts: str, lead: str = "") -> str:
-    """A page of HTML: nothing in it is fetched, and no script runs.
+    """Return a page of HTML that loads nothing from elsewhere and runs no script.
 
     Parameters
     ----------
-    title : its name and first line
-    parts : what follows, as HTML
-    lead : what stands under the title, as HTML
+    title : str
+        The title of the page, which is also its first heading.
+    *parts : str
+        The body, as HTML.
+    lead : str, default=""
+        A paragraph to show below the title, as HTML.
+
+    Returns
+    -------
+    str
+        The page.
 
     Examples
     --------
@@ -26,7 +34,7 @@ def page(title: str, *parts: str, lead: str = "") -> str:
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        # the browser itself then refuses what a page would fetch or run
+        # With this policy the browser itself refuses to load or run anything.
         """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">"""
         f"<title>{escape(title)}</title><style>{STYLE}</style>"
     )
@@ -36,12 +44,19 @@ def page(title: str, *parts: str, lead: str = "") -> str:
 
 
 def section(heading: str, *parts: str) -> str:
-    """A part of a page with a heading; nothing where it would be empty.
+    """Return a section of a page with a heading; nothing if it would be empty.
 
     Parameters
     ----------
-    heading : text
-    parts : what follows, as HTML
+    heading : str
+        The heading, as plain text.
+    *parts : str
+        The body, as HTML.
+
+    Returns
+    -------
+    str
+        The section as HTML, or an empty string if all parts are empty.
 
     Examples
     --------
@@ -53,18 +68,18 @@ def section(heading: str, *parts: str) -> str:
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """A paragraph of plain text."""
+    """Return a paragraph of plain text."""
     return f"<p{_class(kind)}>{escape(text)}</p>"
 
 
 def alarm(texts: Sequence[str]) -> str:
-    """A box for what must not be overlooked; nothing where there is nothing to say."""
+    """Return a box with warnings that must not be overlooked; nothing if there are none."""
     each = "".join(f"<p>{escape(text)}</p>" for text in texts)
     return f'<div class="alarm" role="alert"><strong>Warning</strong>{each}</div>' if each else ""
 
 
 def cards(entries: Iterable[tuple[str, str, str]]) -> str:
-    """Figures that come first: what each is called, its value, and a note."""
+    """Return the headline figures, each with its name, its value and a note."""
     each = (
         f'<div class="card"><div class="name">{escape(name)}</div><div class="value">{escape(value)}</div>'
         f'<div class="note">{escape(note)}</div></div>'
@@ -74,17 +89,25 @@ def cards(entries: Iterable[tuple[str, str, str]]) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence[str] = ()) -> str:
-    """A table of HTML; numbers are to the right.
+    r"""Return a table of HTML, with numbers aligned to the right.
 
     Parameters
     ----------
-    headers : the names of columns
-    rows : their entries
-    kinds : a class for every row, or none
+    headers : sequence of str
+        The names of the columns.
+    rows : sequence of sequences
+        The entries.
+    kinds : sequence of str, default=()
+        A CSS class for every row, or none at all.
+
+    Returns
+    -------
+    str
+        The table as HTML.
 
     Examples
     --------
-    >>> print(table(["map"], [["a & b"], [0.5]]).replace("><tr", ">\\n<tr"))
+    >>> print(table(["map"], [["a & b"], [0.5]]).replace("><tr", ">\n<tr"))
     <div class="wide" tabindex="0"><table><thead>
     <tr><th scope="col">map</th></tr></thead><tbody>
     <tr><td>a &amp; b</td></tr>
@@ -101,18 +124,18 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence
 
 
 def wide(inside: str) -> str:
-    """What may be wider than a telephone: it moves by itself, and the page does not."""
+    """Wrap content that may be wider than a phone, so that it scrolls by itself and the page does not."""
     return f'<div class="wide" tabindex="0">{inside}</div>'
 
 
 def facts(entries: Iterable[tuple[str, Any]]) -> str:
-    """Names and what belongs to them; None leaves one out."""
+    """Return a list of names and values, without those whose value is None."""
     there = ((name, value) for name, value in entries if value is not None)
     return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(figure(value))}</dd>' for name, value in there)}</dl>"
 
 
 def bars(shares: Sequence[tuple[str, float, str]]) -> str:
-    """Bars of a length between 0 and 1, each with its name and what is written beside it."""
+    """Return bars of lengths between 0 and 1, each with a name and a label."""
     each = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="bar"><span style="width:{100 * min(share, 1):.1f}%"></span>'
         f'</td><td class="number">{escape(text)}</td></tr>'
@@ -122,17 +145,17 @@ def bars(shares: Sequence[tuple[str, float, str]]) -> str:
 
 
 def details(summary: str, inside: str) -> str:
-    """What opens when it is asked for."""
+    """Return content that is hidden until the reader opens it."""
     return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
 
 
 FIRST_ROWS, MOST_ROWS = 12, 200
 FEW_MORE = 3
-"""Up to this many rows beyond the first ones are shown right away: opening them would be a bother."""
+"""If at most this many rows follow the first ones, they are shown right away instead of being folded."""
 
 
 def folded(headers: Sequence[str], rows: Sequence[Sequence[Any]], what: str) -> str:
-    """The first rows of a table; the others open when they are asked for."""
+    """Return the first rows of a table; the reader can open the others."""
     if len(rows) <= FIRST_ROWS + FEW_MORE:
         return table(headers, rows)
     first, rest = table(headers, rows[:FIRST_ROWS]), rows[FIRST_ROWS:MOST_ROWS]
@@ -154,7 +177,7 @@ def _class(kind: str) -> str:
 
 
 def figure(value: Any) -> str:
-    """A value in four digits, or as it is."""
+    """Return a number with four significant digits, and anything else as it is."""
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, float):

@@ -30,7 +30,7 @@ LOOK: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "mercer",
     "text.color": INK,
-    "text.parse_math": False,  # names of columns and classes are no mathematics
+    "text.parse_math": False,  # names of columns and classes are not formulas
     "xtick.color": INK,
     "ytick.color": INK,
 }
@@ -40,19 +40,19 @@ NAMELESS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 @contextmanager
 def drawing(width: float = 5.0, height: float = 3.6, panels: int = 1) -> Iterator[Any]:
-    """An empty figure and its panels, in inches; what is drawn inside has the look of pages."""
+    """Provide an empty figure with its panels, of a size in inches, in the style of the pages."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("pictures are drawn by matplotlib, which is not here: pip install 'mercer[plot]'") from error
+        raise ImportError("pictures need matplotlib, which is not installed: pip install 'mercer[plot]'") from error
     with rc_context(LOOK):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
 def as_svg(figure: Any, alternative: str) -> str:
-    """A figure as text for a page, the same for the same figure, with words for those who do not see it."""
+    """Return a figure as SVG for a page, always the same for the same figure, with a description for screen readers."""
     from matplotlib import rc_context
 
     held = io.StringIO()
@@ -68,19 +68,19 @@ def as_svg(figure: Any, alternative: str) -> str:
 
 
 def picture(figure: Any, alternative: str, caption: str = "") -> str:
-    """A figure of a page; the caption is plain text."""
+    """Return a figure of a page; the caption is plain text."""
     under = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f"<figure>{as_svg(figure, alternative)}{under}</figure>"
 
 
 def pictures(*each: str) -> str:
-    """Figures side by side where there is room."""
+    """Return figures side by side, as far as there is room."""
     there = "".join(each)
     return f'<div class="figures">{there}</div>' if there else ""
 
 
 def logarithmic(axis: Any) -> None:
-    """A logarithmic axis, with numbers as they are read aloud, also between powers of ten where these are few."""
+    """Make an axis logarithmic, with plain numbers, also between powers of ten if these are few."""
     from matplotlib.ticker import FuncFormatter
 
     def between(value: float, _: Any) -> str:
@@ -94,7 +94,7 @@ def logarithmic(axis: Any) -> None:
 
 
 def width_axis(axes: Any, values: Sequence[int]) -> None:
-    """The number of features, with widths that were tried as ticks: four at most, and none that touch."""
+    """Use the numbers of features that were tried as ticks: at most four, and none that overlap."""
     apart: list[int] = []
     for value in sorted(values, reverse=True):
         if not apart or value * TICKS_APART <= apart[-1]:

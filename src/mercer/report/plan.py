@@ -1,4 +1,4 @@
-"""What a fit would do, before it does."""
+"""What a fit would do, without running it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,30 @@ from ..learn.targets.labels import Tasks, columns_of
 
 
 class Plan(NamedTuple):
-    """What a learner would make of a table.
+    """What a learner would do with a table.
 
-    ``held`` is how many bytes its fit would take at least, beside the map and a few blocks of rows: sums and what
-    solves them, or the state of a solver and the features that are held. It is the estimate by which the fit itself is
-    refused where memory does not suffice. ``streamed`` tells that features do not fit and are made again in every pass.
+    Attributes
+    ----------
+    learner : str
+        The class of the learner.
+    rows : int
+        The number of rows.
+    columns : int
+        The number of columns.
+    levels : tuple of str
+        The columns of text or truth values.
+    kernel : Kernel or str
+        The kernel, as far as it is known before the fit.
+    map : str
+        The class of the map.
+    width : int
+        The number of features.
+    held : int
+        The least memory in bytes that the fit would take in addition to the map and a few blocks of rows: sums and
+        their solution, or the state of a solver and the features that are kept. The fit itself uses this estimate to
+        refuse if memory is insufficient.
+    streamed : bool
+        Whether features do not fit in memory and are computed again in every pass.
     """
 
     learner: str
@@ -36,12 +55,19 @@ class Plan(NamedTuple):
 
 
 def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Plan:
-    """What a learner would make of a table, without a look at its features.
+    """Return what a learner would do with a table, without computing any features.
 
     Parameters
     ----------
-    learner : KernelClassifier or KernelRegressor, not fitted
+    learner : KernelClassifier or KernelRegressor
+        The learner, not fitted.
     table : SourceTable
+        The rows.
+
+    Returns
+    -------
+    Plan
+        The map, the number of features and the memory of the fit.
 
     Examples
     --------
@@ -72,7 +98,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
 
 
 def decision_columns(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> int:
-    """How many decision values a row has, where something is held for each of them."""
+    """Return the number of decision values per row, if memory is needed for each of them."""
     if not learner.iterates(table.n_rows):
         return 1
     if isinstance(learner, KernelRegressor):
@@ -82,7 +108,7 @@ def decision_columns(learner: KernelClassifier | KernelRegressor, table: SourceT
 
 
 def precision_of(X: Any) -> int:
-    """Bytes of a number of prepared rows: dates are float64, levels become numbers of any precision."""
+    """Return the number of bytes per number of prepared rows: dates are float64, levels have any precision."""
     if not is_frame(X):
         return int(X.dtype.itemsize)
     kinds = [part.dtype for part in columns(X).values() if part.dtype != object]

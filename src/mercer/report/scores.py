@@ -1,4 +1,4 @@
-"""How good predictions are, with intervals by resampling rows."""
+"""The quality of predictions, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -14,11 +14,23 @@ from .._random import RandomState, Stream, as_seed
 
 Vector = NDArray[np.float64]
 Metric = Callable[[Vector], float]
-"""A score as a function of what every row counts: resampling rows changes nothing else."""
+"""A score as a function of the weights of the rows, which are all that resampling changes."""
 
 
 class Score(NamedTuple):
-    """A figure, and the ends of its interval; NaN where there is none."""
+    """A score and its interval.
+
+    Attributes
+    ----------
+    name : str
+        The name of the score.
+    value : float
+        The score on all rows.
+    low : float
+        The lower end of the interval; NaN if there is none.
+    high : float
+        The upper end of the interval; NaN if there is none.
+    """
 
     name: str
     value: float
@@ -29,15 +41,25 @@ class Score(NamedTuple):
 def bootstrap(
     metrics: dict[str, Metric], weight: Vector, resamples: int = 200, level: float = 0.95, random_state: RandomState = 0
 ) -> list[Score]:
-    """Scores with percentile intervals: of ``resamples`` draws of as many rows, with replacement.
+    """Return scores with percentile intervals, from draws of as many rows with replacement.
 
     Parameters
     ----------
-    metrics : functions of what every row counts
-    weight : array of shape (n_rows,), what rows count before they are drawn
-    resamples : how many draws there are; 0 leaves the intervals out
-    level : the share of draws that lie inside the interval
-    random_state : int, numpy Generator or RandomState, or None
+    metrics : dict of str to callable
+        The scores by name, each a function of the weights of all rows.
+    weight : ndarray of shape (n_rows,)
+        The weights of the rows before they are drawn.
+    resamples : int, default=200
+        The number of draws. With 0 there are no intervals.
+    level : float, default=0.95
+        The share of draws inside the interval.
+    random_state : int, Generator or RandomState, default=0
+        The seed of the draws.
+
+    Returns
+    -------
+    list of Score
+        The scores, with the ends of their intervals.
 
     Examples
     --------
@@ -63,11 +85,19 @@ def bootstrap(
 
 
 def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
-    """R2, the root of the mean squared error, and the mean absolute error.
+    """Return R2, the root mean squared error and the mean absolute error as functions of the weights of rows.
 
     Parameters
     ----------
-    y, predicted : arrays of shape (n_rows,)
+    y : array-like of shape (n_rows,)
+        The targets.
+    predicted : array-like of shape (n_rows,)
+        The predictions.
+
+    Returns
+    -------
+    dict of str to callable
+        The scores by name, for :func:`mercer.report.bootstrap`.
     """
     y = np.asarray(y, dtype=np.float64)
     errors = y - np.asarray(predicted, dtype=np.float64)
@@ -75,7 +105,7 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
 
     def r2(w: Vector) -> float:
         counted = y[w > 0.0]
-        if counted.size == 0 or counted.min() == counted.max():  # where the rounding of the mean would count as spread
+        if counted.size == 0 or counted.min() == counted.max():  # otherwise rounding of the mean would count as spread
             return math.nan
         spread = float(w @ (y - w @ y / w.sum()) ** 2)
         return 1.0 - float(w @ squares) / spread if spread > 0.0 else math.nan
@@ -88,16 +118,24 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
 
 
 def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -> dict[str, Metric]:
-    """Accuracy, balanced accuracy and the area under the ROC curve; with probabilities the log loss too.
+    """Return accuracy, balanced accuracy, AUC and possibly the log loss as functions of the weights of rows.
 
-    The area of several classes is the mean over each class against the rest. Classes without rows do not count. Rows of
-    an unknown class count as wrong; area and log loss leave them out.
+    AUC is the area under the ROC curve; for several classes it is the mean over each class against the rest. Classes
+    without rows do not count. Rows of an unknown class count as wrong, and do not enter AUC and log loss.
 
     Parameters
     ----------
-    codes : array of shape (n_rows,), the numbers of the classes
-    values : array of shape (n_rows,) or (n_rows, n_classes), decision values
-    probabilities : array of shape (n_rows, n_classes) or None
+    codes : array-like of shape (n_rows,)
+        The numbers of the true classes.
+    values : array-like of shape (n_rows,) or (n_rows, n_classes)
+        The decision values.
+    probabilities : array-like of shape (n_rows, n_classes) or None, default=None
+        The predicted probabilities. If None, there is no log loss.
+
+    Returns
+    -------
+    dict of str to callable
+        The scores by name, for :func:`mercer.report.bootstrap`.
     """
     codes, values = np.asarray(codes), np.asarray(values, dtype=np.float64)
     found = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
@@ -127,13 +165,13 @@ def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -
 
 
 def mean_of(values: list[float]) -> float:
-    """The mean of the values that there are."""
+    """Return the mean of the values that are not NaN."""
     there = [value for value in values if not math.isnan(value)]
     return sum(there) / len(there) if there else math.nan
 
 
 def area(values: Vector, positive: NDArray[np.bool_]) -> Metric:
-    """The area under the ROC curve: how often a positive row has the larger value, ties by half."""
+    """Return the area under the ROC curve: how often a positive row has the larger value, with ties counted as half."""
     _, place = np.unique(values, return_inverse=True)
     size = int(place.max()) + 1
 

@@ -1,4 +1,4 @@
-"""What a search has tried, as a part of a page."""
+"""The part of a page that shows what a search has tried."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from ..choose import Tuned
 from .page import folded, paragraph, section, table
 
 FIT = "fit"
-"""The measure of trials that are fits of the model: they have no score of their own."""
+"""The measure of trials that are fits of the model, which have no score of their own."""
 
 
 def trials_section(found: Tuned) -> str:
-    """What a search has tried, the best of every round first, and the fits of its model, as HTML.
+    """Return what a search has tried, the best of every round first, and the fits of its model, as HTML.
 
     Parameters
     ----------
     found : Tuned
-        What ``run`` of a search returned.
+        The result of ``run`` of a search.
+
+    Returns
+    -------
+    str
+        The section as HTML.
 
     Examples
     --------
@@ -34,7 +39,7 @@ def trials_section(found: Tuned) -> str:
 
 
 def _round(trials: Sequence[Any]) -> str:
-    """One table: what all its trials share stands above it, so that no column repeats it."""
+    """Return one table; what all its trials have in common is above it, so that no column repeats it."""
     first = trials[0]
     if first.measure == FIT:
         headers = ("kernel", "scale", "loss", "alpha or C", "features", "seconds")

@@ -1,15 +1,15 @@
-"""How pages and pictures look: one set of colours for light, dark and paper, told apart by the colour-blind too."""
+"""The look of pages and pictures: one set of colours for light, dark and paper that the colour-blind can tell apart."""
 
 from __future__ import annotations
 
 INK, FAINT = "#1f2328", "#d5dae1"
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6fd0")
-"""Those of Okabe and Ito, but for black, which is the ink, and yellow, which does not show on white."""
+"""The palette of Okabe and Ito, without black, which is the ink, and yellow, which is hard to see on white."""
 DARK_SERIES = ("#4fb0ee", "#ff8a4c", "#2fcf9f", "#e59ac4", "#f2b632", "#9ad4f7", "#a99ff0")
 MARKERS = "osD^vPX"
 
 VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)"} | {one: f"var(--c{n})" for n, one in enumerate(SERIES)}
-"""What a colour in a picture becomes on a page, which may be dark."""
+"""The style that replaces each colour of a picture on a page, which may be dark."""
 
 
 def _series(colours: tuple[str, ...]) -> str:

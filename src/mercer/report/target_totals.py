@@ -1,4 +1,4 @@
-"""The targets of a table in one pass: how many rows there are, what they weigh, and how classes share the weight."""
+"""Sums over the targets of a table in one pass: the number of rows, their weight, and the share of each class in it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..data import Table
 class TargetTotals(NamedTuple):
     """Sums over the targets of a table.
 
-    ``by_label`` has the weight of every label in the order in which they come up, and is empty for numbers, of which
-    ``total`` is the weighted sum.
+    ``by_label`` holds the weight of every label in the order of first appearance, and is empty for numbers. ``total``
+    is the weighted sum of numbers.
     """
 
     rows: int
@@ -23,7 +23,7 @@ class TargetTotals(NamedTuple):
 
     @classmethod
     def of(cls, table: Table, are_labels: bool) -> TargetTotals:
-        """In one pass over targets and weights alone."""
+        """Return the sums after one pass over targets and weights alone."""
         rows, weight, total = 0, 0.0, 0.0
         by_label: dict[Any, float] = {}
         for block in table.targets():

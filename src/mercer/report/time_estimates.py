@@ -1,4 +1,4 @@
-"""How long the scores of a model and the page about it will take, from the time of its fit."""
+"""Estimates of the time that the scores of a model and the page about it take, from the time of its fit."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from .baselines import MOST_ROWS
 from .what_if import PATH_WIDTH, STUDY_ROWS
 
 SCORE_SECONDS = 2e-4
-"""About what a row takes to score, with its share of all resampled scores."""
+"""The approximate seconds to score a row, with its share of all resampled scores."""
 OTHERS_SECONDS = 2.5e-6
-"""About what an entry of the rows takes a linear model and boosted trees, of two or three classes."""
+"""The approximate seconds per entry of the rows for a linear model and boosted trees with two or three classes."""
 MOST_ENTRIES = 2**24
-"""Entries that these learn from, at most."""
+"""The largest number of entries on which these models are trained."""
 PATH_FITS = 5
 NARROWER = 1.4
-"""How many times as long as the widest model of a study all of its models take: each is half as wide as the next."""
+"""The time of all models of a study relative to the widest one: each is half as wide as the next."""
 
 
 def scoring_seconds(fit: Trial, test_rows: int) -> float:
-    """How long the scores of a model take on ``test_rows`` rows.
+    """Estimate how long scoring a model takes.
 
     Parameters
     ----------
     fit : Trial
         How the model was fitted.
     test_rows : int
+        The number of held-out rows.
+
+    Returns
+    -------
+    float
+        The estimate in seconds.
 
     Examples
     --------
@@ -38,15 +44,21 @@ def scoring_seconds(fit: Trial, test_rows: int) -> float:
 
 
 def page_seconds(fit: Trial, test_rows: int, columns: int = 1) -> float:
-    """How long the page about a model takes: narrower ones and other penalties, other models, and pictures.
+    """Estimate how long the page about a model takes: narrower models, other penalties, other models, and pictures.
 
     Parameters
     ----------
     fit : Trial
         How the model was fitted.
     test_rows : int
+        The number of held-out rows.
     columns : int, default=1
-        Of the rows.
+        The number of columns.
+
+    Returns
+    -------
+    float
+        The estimate in seconds.
 
     Examples
     --------

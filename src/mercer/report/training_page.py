@@ -1,4 +1,4 @@
-"""A page about one model: what was learned, how good it is, where it errs, and how to reproduce it."""
+"""A page about one model: the model, its scores, its errors, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,21 @@ from .what_if import Study
 
 
 class Usage(NamedTuple):
-    """Seconds for the fit, the scores and the studies; peak memory and the size of the model file in bytes."""
+    """The time and memory that a model took.
+
+    Attributes
+    ----------
+    fit_seconds : float
+        The time of the fit.
+    score_seconds : float
+        The time of scoring the held-out rows.
+    study_seconds : float
+        The time of :func:`mercer.report.study`.
+    peak_bytes : int or None
+        The peak memory, if it is known.
+    model_bytes : int or None
+        The size of the model file, if there is one.
+    """
 
     fit_seconds: float
     score_seconds: float
@@ -36,7 +50,17 @@ class Usage(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The command that makes the model again, all its options, and the versions of what it ran on."""
+    """How a model was made.
+
+    Attributes
+    ----------
+    command : str
+        The command that makes the model again.
+    options : dict of str to object
+        All its options.
+    versions : dict of str to str
+        The versions of the libraries.
+    """
 
     command: str
     options: dict[str, Any]
@@ -57,20 +81,37 @@ def training_page(
     baselines: Sequence[Baseline] = (),
     concerns: Sequence[Concern] = (),
 ) -> str:
-    """A page of HTML about a fitted model, which needs nothing beside itself.
+    """Return a page of HTML about a fitted model, which loads nothing from elsewhere.
 
     Parameters
     ----------
-    title : the first line
-    model : a fitted KernelClassifier or KernelRegressor with one target
-    train, test : Table with targets: the rows it has learned from, and the rows held out, or None
-    scores : what :func:`mercer.report.evaluate` found on the rows held out, or none
-    studied : what :func:`mercer.report.study` found, or None
-    usage : time and memory, or None
-    origin : how to make it again, or None
-    sections : what else is to be shown, as HTML
-    baselines : what :func:`mercer.report.baselines` found on the rows held out, or none
-    concerns : what :func:`mercer.report.concerns` found, which is shown first, or none
+    title : str
+        The title.
+    model : KernelClassifier or KernelRegressor
+        The fitted learner, which predicts one target.
+    train : Table
+        The rows on which it was trained, with targets.
+    test : Table or None, default=None
+        The held-out rows, with targets.
+    scores : sequence of Score, default=()
+        The result of :func:`mercer.report.evaluate` on the held-out rows.
+    studied : Study or None, default=None
+        The result of :func:`mercer.report.study`.
+    usage : Usage or None, default=None
+        Time and memory.
+    origin : Origin or None, default=None
+        How to make the model again.
+    sections : sequence of str, default=()
+        Further sections, as HTML.
+    baselines : sequence of Baseline, default=()
+        The result of :func:`mercer.report.baselines` on the held-out rows.
+    concerns : sequence of Concern, default=()
+        The result of :func:`mercer.report.concerns`, which is shown first.
+
+    Returns
+    -------
+    str
+        The page.
 
     Examples
     --------
@@ -103,7 +144,7 @@ def training_page(
 
 
 def _lead(model: Any, rows: int, held_out: int, scores: Sequence[Score]) -> str:
-    """The page in one sentence."""
+    """Return the page in one sentence."""
     what = f"{len(model.classes_)} classes" if isinstance(model, KernelClassifier) else "numbers"
     made = f"A kernel machine that predicts {what}, trained on {rows:,} rows"
     if not scores:
@@ -118,7 +159,7 @@ def _worded(score: Score) -> str:
 
 
 def _first(model: Any, scores: Sequence[Score], studied: Study | None, usage: Usage | None) -> str:
-    """The figures to remember."""
+    """Return the headline figures."""
     found = [(one.name, f"{one.value:.4g}", _interval(one)) for one in scores[:2]]
     if studied is not None:
         found.append(("kernel error", f"{100 * studied.error.relative:.2g} %", "relative, on held-out rows"))
@@ -189,7 +230,7 @@ def _learner(model: Any) -> str:
 
 
 def _rule(model: Any) -> str:
-    """How the penalty was chosen, where it was."""
+    """Describe how the penalty was chosen, if a rule chose it."""
     asked = model.C if isinstance(model, KernelClassifier) else model.alpha
     rule = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(asked)
     return f", by {RULES[rule]}" if rule in RULES else ""
@@ -214,7 +255,7 @@ def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
 
 
 def _worth(widths: Sequence[Any]) -> str:
-    """Whether the last doubling was worth it."""
+    """Describe whether the last doubling of the features was worth it."""
     before, last = widths[-2:]
     gain = last.score.value - before.score.value
     if last.score.low <= before.score.value:
@@ -223,7 +264,7 @@ def _worth(widths: Sequence[Any]) -> str:
 
 
 def _penalty(model: Any, studied: Study | None) -> str:
-    """The scores of other penalties."""
+    """Return the scores of other penalties."""
     if hasattr(model, "alphas_"):
         asked = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(model.alpha)
         rule = RULES.get(asked, "the rule")
@@ -252,15 +293,15 @@ def _penalty(model: Any, studied: Study | None) -> str:
 
 
 def _trials(model: Any) -> str:
-    """What a pilot has tried before the fit; nothing where all was given, or the rows were too few."""
+    """Return what a pilot tried before the fit; nothing if all arguments were given or there were too few rows."""
     choice = getattr(model, "choice_", None)
     if choice is None or not choice.trials:
         return ""
-    taken = "were learned, and are taken" if choice.learned_columns else "are not taken"
+    taken = "were learned and are used" if choice.learned_columns else "were learned but are not used"
     said = (
-        f"What was not given was chosen by trials on {choice.n_rows:,} of the training rows. Each has the penalty of "
-        "least error when rows are left out one by one; errors are in units of the variance of the targets, and "
-        f"of trials that hardly differ the smoothest is taken. Scales of columns {taken}."
+        f"Arguments that were not given were chosen by trials on {choice.n_rows:,} of the training rows. Each trial "
+        "uses the penalty with the smallest leave-one-out error. Errors are in units of the variance of the targets. "
+        f"Of trials that hardly differ, the smoothest is chosen. Scales of columns {taken}."
     )
     entries = []
     for one in choice.trials:

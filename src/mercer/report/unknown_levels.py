@@ -1,4 +1,4 @@
-"""Levels in rows that were held out that a model has not learned: how many rows have some, and scores without them."""
+"""Levels in held-out rows that a model has not learned: how many rows have some, and scores without them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from ..learn.prepare.preparation import Preparation
 
 
 class UnknownLevels(NamedTuple):
-    """How many of ``of`` rows have levels that were not learned, in any column and in each that has some."""
+    """Rows with levels that a model has not learned.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows with such a level in any column.
+    of : int
+        The number of all rows.
+    columns : dict of str to int
+        The number of rows with such a level in each column that has some.
+    """
 
     rows: int
     of: int
@@ -22,25 +32,32 @@ class UnknownLevels(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What was found, in words; empty where nothing was."""
+        """A description of these rows; empty if there are none."""
         if self.rows == 0:
             return ""
         each = ", ".join(f"column {name!r}: {count:,}" for name, count in self.columns.items())
         return (
-            f"{self.rows:,} of {self.of:,} rows have levels that were not in the rows learned from ({each}); "
-            "such a level counts as none, or as rare where rare levels share a column"
+            f"{self.rows:,} of {self.of:,} rows have levels that were not in the training rows ({each}); such a level "
+            "counts as no level at all, or as rare if rare levels share a column"
         )
 
 
 def unknown_levels(model: Any, table: Table) -> UnknownLevels:
-    """Count the rows of a table that have levels which a fitted learner has not learned.
+    """Count the rows of a table with levels that a fitted learner has not learned.
 
-    One pass over the rows, and none where the model has no columns of levels.
+    This takes one pass over the rows, and none if the model has no columns of levels.
 
     Parameters
     ----------
-    model : a fitted learner
+    model : KernelMachine
+        The fitted learner.
     table : Table
+        The rows.
+
+    Returns
+    -------
+    UnknownLevels
+        The number of such rows, in total and in each column.
 
     Examples
     --------
@@ -70,7 +87,7 @@ class UnknownCounter:
     Parameters
     ----------
     preparation : Preparation
-        What was learned of the columns.
+        What was learned about the columns.
     """
 
     def __init__(self, preparation: Preparation):
@@ -90,5 +107,5 @@ class UnknownCounter:
 
 
 def treating_unknown(model: Any, unknown: str = "ignore") -> Any:
-    """The same fitted learner, for which a level that it has not learned counts as none, or is an error."""
+    """Return the same fitted learner, which treats levels that it has not learned as none, or raises an error."""
     return model if model.preparation_.levelled is None else model.treating_unknown(unknown)

@@ -1,4 +1,4 @@
-"""What a model would be with fewer features or another penalty, and how well its map holds the kernel."""
+"""What would change with fewer features or another penalty, and how well the map approximates the kernel."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .scores import Score
 from .unknown_levels import treating_unknown
 
 STUDY_ROWS = 5000
-"""Rows that narrower models learn from, about, and are scored on, where there are more than twice as many."""
+"""About how many rows narrower models are trained and scored on, if there are more than twice as many."""
 ERROR_ROWS = 1000
-"""Rows that are held out on which the kernel error is measured: the kernel matrix is that large, squared."""
+"""The number of held-out rows on which the kernel error is measured, which is the order of the kernel matrix."""
 PATH_WIDTH = 512
 EXACT_WIDTH = 1024
-"""The most landmarks of models that are tried in place of an exact one."""
+"""The largest number of landmarks of models that are tried in place of an exact one."""
 LEAST_WIDTH = 16
 HALVINGS = 5
 FACTORS = (1e-2, 1e-1, 1.0, 1e1, 1e2)
 
 
 class Narrower(NamedTuple):
-    """A model of this width: its score on rows that were held out, and the relative error of its kernel there."""
+    """A model of this width: its score on held-out rows, and the relative error of its kernel there."""
 
     features: int
     score: Score
@@ -42,7 +42,7 @@ class Narrower(NamedTuple):
 
 
 class Penalised(NamedTuple):
-    """A model with another C or alpha: its scores on the rows it learned from, and on the rows held out."""
+    """A model with another C or alpha: its scores on the rows on which it was trained, and on held-out rows."""
 
     value: float
     learned: float
@@ -50,11 +50,24 @@ class Penalised(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What was found out beside the scores of a model.
+    """What would change with fewer features or another penalty.
 
-    ``error`` is the error of its kernel on rows held out; ``rows`` is how many rows the models of ``widths`` and
-    ``path`` have learned from. ``path`` is None where a rule tried alphas already; its models are ``path_width``
-    features wide.
+    Attributes
+    ----------
+    error : KernelError
+        The error of the kernel on held-out rows.
+    error_rows : int
+        The number of rows on which it was measured.
+    rows : int
+        The number of rows on which the models of ``widths`` and ``path`` were trained.
+    test_rows : int
+        The number of rows on which they were scored.
+    widths : list of Narrower
+        The same model with fewer features.
+    path : list of Penalised
+        The same model with other penalties; empty if a rule has tried several values of alpha already.
+    path_width : int
+        The number of features of the models of ``path``.
     """
 
     error: KernelError
@@ -70,18 +83,29 @@ def study(
     model: Any, train: SourceTable, test: SourceTable, *, random_state: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Study:  # fmt: skip
-    """Measure the kernel of a fitted model on rows that were held out, and try it narrower and with other penalties.
+    """Measure the kernel of a fitted model on held-out rows, and try fewer features and other penalties.
 
-    The other models are the same learner, with the same kernel and seed, on about 5,000 of the rows where there are
-    many. A narrower map holds the first features of a wider one, where its construction allows. That takes
+    The other models are the same learner, with the same kernel and seed, trained on about 5,000 of the rows if there
+    are many. If the construction allows it, a narrower map consists of the first features of a wider one. This takes
     several fits on that many rows, all but one of them narrow.
 
     Parameters
     ----------
-    model : a fitted KernelClassifier or KernelRegressor with one target
-    train, test : SourceTable with targets, the rows that it has learned from and the rows held out
-    random_state : int
-    progress : function that is called with what is done next, or None
+    model : KernelClassifier or KernelRegressor
+        The fitted learner, which predicts one target.
+    train : SourceTable
+        The rows on which it was trained, with targets.
+    test : SourceTable
+        The held-out rows, with targets.
+    random_state : int, default=0
+        The seed of the rows that are drawn.
+    progress : callable or None, default=None
+        A function that is called with a description of each step before it starts.
+
+    Returns
+    -------
+    Study
+        The error of the kernel, and the scores of the other models.
 
     Examples
     --------
@@ -95,7 +119,7 @@ def study(
     ([16, 32, 64], 5)
     """
     check_predicts(model)
-    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
+    model = treating_unknown(model)  # held-out rows may have levels that the training rows lack
     told = progress or (lambda what: None)
     rows, held_out = some(train, STUDY_ROWS, random_state), some(test, STUDY_ROWS, random_state)
     told("report: kernel error")
@@ -105,7 +129,7 @@ def study(
     widths, path, path_width = list[Narrower](), list[Penalised](), min(PATH_WIDTH, int(model.map_.n_components_))
     if isinstance(model.map_.kernel_, Kernel) and not isinstance(model.map, FeatureMap):
         whole = rows.X.shape[0] == train.n_rows
-        with warnings.catch_warnings():  # they were given for the model, or are plain from the scores
+        with warnings.catch_warnings():  # they were issued for the model, or the scores show the same
             warnings.simplefilter("ignore", UserWarning)
             widths = _widths(model, rows, held_out, few, whole, told)
             if not hasattr(model, "alphas_"):
@@ -114,20 +138,20 @@ def study(
 
 
 def has_kernel_itself(model: Any) -> bool:
-    """Whether a fitted learner approximates nothing; models from older files do not tell their solver."""
+    """Whether a fitted learner approximates nothing; models from older files do not record their solver."""
     solver = getattr(model, "solver_", None)
     return is_exact(model) or (solver is not None and solver.name == EXACT)
 
 
 def some(table: SourceTable, most: int, seed: int) -> Block:
-    """About ``most`` rows, in memory; all of them where there are fewer than twice as many."""
+    """Return about ``most`` rows, in memory; all of them if there are fewer than twice as many."""
     if table.n_rows > 2 * most:
         table = table.split(test=most / table.n_rows, seed=seed)[1]
     return concatenated(list(table.blocks()))
 
 
 def as_wide(model: Any, width: int) -> Any:
-    """The same learner, not fitted, with another width; kernel, map and seed are the ones it has found."""
+    """Return the same learner, not fitted, with another width, and the kernel, map and seed that it has found."""
     name = type(model.map_).__name__
     alone = any(note.name == name and not note.over for note in MAPS)
     penalty = penalty_name(model)
@@ -144,12 +168,12 @@ def as_wide(model: Any, width: int) -> Any:
 
 
 def penalty_name(model: Any) -> str:
-    """The name of the argument that is the penalty."""
+    """Return the name of the argument that is the penalty."""
     return "C" if isinstance(model, KernelClassifier) else "alpha"
 
 
 def fitted_like(model: Any, learner: Any, rows: Block) -> Any:
-    """A learner fitted to rows that are prepared as those of a model are, scales that were learned among them."""
+    """Return a learner fitted to rows that are prepared like those of a model, including learned scales."""
     return learner.fit_table(learner.table_to_fit(ArrayTable(*rows)), FitContext(preparation=model.preparation_))
 
 

@@ -1,7 +1,7 @@
-"""Tests of hypotheses with kernels at linear cost: two samples (MMD) and independence (HSIC).
+"""Hypothesis tests with kernels at linear cost: two samples (MMD) and independence (HSIC).
 
-:func:`mmd_test` and :func:`hsic_test` take all rows at once; :class:`MMDTest` and :class:`HSICTest` take them in
-batches, and parts that were summed apart can be merged.
+:func:`mmd_test` and :func:`hsic_test` take all rows at once. :class:`MMDTest` and :class:`HSICTest` take them in
+batches, and parts that were summed separately can be merged.
 """
 
 from .hsic import HSICTest, hsic_test

@@ -1,4 +1,4 @@
-"""Sums of rows in bins of equal size: all that a permutation of bins needs of any number of rows."""
+"""Sums of rows in bins of equal size, which are all that a permutation of bins needs."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 Summed = Callable[[int, int, int], NDArray]
-"""The sums of ``count`` bins of ``size`` rows, given the number of the first row, ``count`` and ``size``."""
+"""A function of the first row, ``count`` and ``size`` that returns the sums of ``count`` bins of ``size`` rows."""
 
 
 class BinSums:
     """Sums of consecutive rows in bins whose size is a power of two.
 
-    There are at most ``2 * most`` bins: when one more would be needed, neighbours are joined and bins are twice as
+    There are at most ``2 * most`` bins: when one more would be needed, neighbours are joined, so that bins are twice as
     large. Rows that do not fill a bin are summed in smaller ones, at most one for every power of two, like digits of a
-    binary number; two of the same size make one of the next.
+    binary number; two of the same size form one of the next size.
 
     Parameters
     ----------
     width : int
-        How many numbers a row has.
+        The number of values per row.
     most : int
+        Half the largest number of bins.
 
     Attributes
     ----------
     size : int
-        Rows of a bin.
+        The number of rows in a bin.
     bins : ndarray of shape (n_bins, width)
+        The sums of the bins.
     rest : dict of int to ndarray of shape (width,)
-        The smaller bins, by their sizes.
+        The sums of the smaller bins, by their sizes.
 
     Examples
     --------
@@ -50,20 +52,20 @@ class BinSums:
 
     @property
     def n_rows(self) -> int:
-        """How many rows were added."""
+        """The number of rows added so far."""
         return len(self.bins) * self.size + sum(self.rest)
 
     def total(self) -> Matrix:
-        """The sum of all rows."""
+        """Return the sum of all rows."""
         return self.bins.sum(axis=0) + sum(self.rest.values(), np.zeros(self.bins.shape[1]))
 
     def parts(self) -> tuple[Matrix, Matrix]:
-        """The sums of all bins, small ones too, and the number of rows of each."""
+        """Return the sums of all bins, including the small ones, and the number of rows in each."""
         bins = np.concatenate([self.bins, *(total[None, :] for total in self.rest.values())])
         return bins, np.array([*(len(self.bins) * [self.size]), *self.rest], dtype=np.float64)
 
     def add(self, n_rows: int, summed: Summed) -> None:
-        """Add rows, which are given by the sums of their bins."""
+        """Add rows, given by the sums of their bins."""
         while n_rows > (2 * self._most - len(self.bins)) * self.size:
             self._join()
         count = n_rows // self.size
@@ -77,7 +79,7 @@ class BinSums:
                 first += size
 
     def merge(self, other: BinSums) -> None:
-        """Add the rows of another one."""
+        """Add the rows of another object."""
         apart = other.at_size(max(self.size, other.size))
         while self.size < apart.size:
             self._join()
@@ -88,7 +90,7 @@ class BinSums:
             self._join()
 
     def at_size(self, size: int) -> BinSums:
-        """The same rows in bins of this size, which is not below the present one."""
+        """Return the same rows in bins of this size, which must not be smaller than the current one."""
         other = BinSums(self.bins.shape[1], self._most)
         other.size, other.bins, other.rest = self.size, self.bins, dict(self.rest)
         while other.size < size:
@@ -96,7 +98,7 @@ class BinSums:
         return other
 
     def _join(self) -> None:
-        """Make bins twice as large."""
+        """Join neighbours, so that bins are twice as large."""
         pairs, odd = divmod(len(self.bins), 2)
         last = self.bins[2 * pairs :]
         self.bins = self.bins[: 2 * pairs].reshape(pairs, 2, self.bins.shape[1]).sum(axis=1)
@@ -105,7 +107,7 @@ class BinSums:
             self._carry(self.size // 2, last[0])
 
     def _carry(self, size: int, total: Matrix) -> None:
-        """Add a small bin; two of a size become one of the next."""
+        """Add a small bin; two of the same size form one of the next size."""
         while size < self.size and size in self.rest:
             total, size = total + self.rest.pop(size), 2 * size
         if size == self.size:

@@ -20,36 +20,27 @@ Matrix = NDArray[np.float64]
 
 METHODS = ("permutation", "wild")
 BINS = 128
-"""Half of the most bins of products, for random signs."""
+"""Half the largest number of bins of products, for random signs."""
 TOGETHER = 8
-"""Permutations whose products are made at once."""
+"""The number of permutations whose products are computed at once."""
 
 
 class HSICTest:
-    r"""Are two sets of columns independent? Rows in batches, in time and memory linear in their number.
-
-    The statistic is the squared norm of the covariance between the features of x and those of y, which estimates the
-    Hilbert-Schmidt independence criterion. With ``method="permutation"`` the rows of y change places within every 1,024
-    consecutive rows, in as many ways as there are permutations, and one covariance is kept for each. These are
-    permutations of all rows too, so the level is exact; since covariances add, rows can arrive in batches and parts can
-    be merged. The time is that of a product of D x D' numbers for every row and permutation. ``method="wild"`` keeps
-    sums of products in at most 256 bins of consecutive rows, which take random signs: that takes the time of a single
-    product, keeps the level for many rows (a few hundred at least), and also for rows that depend on those shortly
-    before them.
-
-    What is learned of x does not look at y, and the other way round. Columns are taken in their own units.
+    """Test whether two sets of columns are independent, with rows in batches, in linear time and memory.
 
     Parameters
     ----------
-    kernel_x, kernel_y : Kernel, str, callable, FeatureMap or None, default=None
-        The kernels, of which :class:`mercer.Nystrom` makes the features with landmarks by "rpcholesky", or maps. None
-        is ``Gaussian("median")``.
+    kernel_x : Kernel, str, callable, FeatureMap or None, default=None
+        The kernel for X, or a map. :class:`mercer.Nystrom` with landmarks by "rpcholesky" computes the features of a
+        kernel. None means ``Gaussian("median")``.
+    kernel_y : Kernel, str, callable, FeatureMap or None, default=None
+        The same for Y.
     n_components : int, default=64
-        The number of landmarks of each.
+        The number of landmarks for each.
     n_permutations : int, default=199
-        How many permutations the statistic is compared with.
+        The number of permutations with which the statistic is compared.
     method : {"permutation", "wild"}, default="permutation"
-        What the statistic is compared with: permuted rows, or random signs.
+        Whether the statistic is compared with those of permuted rows, or of rows with random signs; see Notes.
     random_state : int, Generator, RandomState or None, default=None
         The seed of landmarks and permutations.
     n_jobs : int or None, default=None
@@ -57,8 +48,26 @@ class HSICTest:
 
     Attributes
     ----------
-    map_x_, map_y_ : FeatureMap
-        The fitted maps.
+    map_x_ : FeatureMap
+        The fitted map for X.
+    map_y_ : FeatureMap
+        The fitted map for Y.
+
+    Notes
+    -----
+    The statistic is the squared norm of the covariance between the features of X and those of Y, which estimates the
+    Hilbert-Schmidt independence criterion.
+
+    With ``method="permutation"``, rows of Y are permuted within every 1,024 consecutive rows, and one covariance is
+    kept for each permutation. These are also permutations of all rows, so the level is exact. Since covariances add up,
+    rows can arrive in batches and parts can be merged. The time is that of a product of D x D' numbers for every row
+    and permutation.
+
+    ``method="wild"`` keeps sums of products in at most 256 bins of consecutive rows, which are given random signs. This
+    takes the time of a single product. It keeps the level if there are many rows (at least a few hundred), also for
+    rows that depend on the rows shortly before them.
+
+    What is learned from X does not depend on Y, and vice versa. Columns are used in their own units.
 
     References
     ----------
@@ -104,11 +113,19 @@ class HSICTest:
         self._seed = as_seed(random_state)
 
     def prepare(self, X: Any, Y: Any) -> Self:
-        """Learn bandwidths and landmarks from rows, which are not tested; rows of before are forgotten.
+        """Learn bandwidths and landmarks from rows, which are not tested; all previous rows are discarded.
 
         Parameters
         ----------
-        X, Y : matrix, vector or frame of numbers
+        X : array-like or data frame of shape (n_samples,) or (n_samples, n_features)
+            Rows of the first set of columns.
+        Y : array-like or data frame of shape (n_samples,) or (n_samples, n_features)
+            Rows of the second set of columns.
+
+        Returns
+        -------
+        HSICTest
+            The test itself.
         """
         maps, means = [], []
         for kernel, rows in ((self.kernel_x, X), (self.kernel_y, Y)):
@@ -122,18 +139,24 @@ class HSICTest:
         return self
 
     def _begin(self) -> None:
-        """Have seen no rows."""
+        """Discard all rows."""
         widths = [map.n_components_ for map in (self.map_x_, self.map_y_)]
         self._rows = self._chunks = 0
         self._waiting = [np.zeros((0, width)) for width in widths]
         self._totals = [np.zeros(width) for width in widths]
-        # The first is that of the rows as they are.
+        # The first entry belongs to the unpermuted rows.
         kept = 1 + self.n_permutations if self.method == "permutation" else 0
         self._products = np.zeros((kept, *widths))
         self._bins = BinSums((widths[0] + 1) * (widths[1] + 1), BINS)
 
     def fresh(self) -> Self:
-        """The same test, prepared alike, with no rows: for another part of the rows, to be merged later."""
+        """Return the same prepared test without rows, for another part of the rows, to be merged later.
+
+        Returns
+        -------
+        HSICTest
+            A copy.
+        """
         self._check_prepared()
         other = type(self)(
             self.kernel_x,
@@ -153,13 +176,20 @@ class HSICTest:
 
         Parameters
         ----------
-        X, Y : matrix, vector or frame of numbers
-            Row i of both belong together.
+        X : array-like or data frame of shape (n_samples,) or (n_samples, n_features)
+            Rows of the first set of columns.
+        Y : array-like or data frame of shape (n_samples,) or (n_samples, n_features)
+            The same rows of the second set of columns.
+
+        Returns
+        -------
+        HSICTest
+            The test itself.
         """
         X, Y = as_columns(X), as_columns(Y)
         counts = [rows.shape[0] if hasattr(rows, "shape") else len(rows) for rows in (X, Y)]
         if counts[0] != counts[1]:
-            raise ValueError(f"expected as many rows of X as of Y, found {counts[0]} and {counts[1]}")
+            raise ValueError(f"X and Y must have the same number of rows, found {counts[0]} and {counts[1]}")
         if not hasattr(self, "map_x_"):
             self.prepare(X, Y)
         with single_threaded_blas():
@@ -168,7 +198,7 @@ class HSICTest:
         return self
 
     def _add(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Add the features of some rows, which are about means of some rows so that no digits are lost."""
+        """Add the features of some rows, centred about means of some rows so that no digits are lost."""
         for total, Z in zip(self._totals, (U, V), strict=True):
             total += Z.sum(axis=0, dtype=np.float64)
         self._rows += len(U)
@@ -186,7 +216,7 @@ class HSICTest:
         self._waiting = [U[full:], V[full:]]
 
     def _permute(self, U: NDArray[Any], V: NDArray[Any], products: Matrix) -> None:
-        """Add the products of a chunk of rows, as they are and permuted."""
+        """Add the products of a chunk of rows, unpermuted and permuted."""
         orders = Stream(self._seed, "HSICTest", self._chunks).orders(self.n_permutations, len(U))
         orders = np.concatenate([np.arange(len(U))[None, :], orders])
 
@@ -201,7 +231,12 @@ class HSICTest:
         Parameters
         ----------
         other : HSICTest
-            One that began as ``fresh()``, or was prepared with the same seed and rows.
+            A test that started as ``fresh()``, or was prepared with the same seed and rows.
+
+        Returns
+        -------
+        HSICTest
+            The test itself.
         """
         self._check_prepared()
         other._check_prepared()
@@ -209,7 +244,7 @@ class HSICTest:
         refuse_other_features(self.map_y_, other.map_y_)
         ours, theirs = ((test.method, test.n_permutations) for test in (self, other))
         if ours != theirs:
-            raise ValueError(f"expected the same method and number of permutations, found {ours} and {theirs}")
+            raise ValueError(f"both tests must have the same method and permutations, found {ours} and {theirs}")
         for total, more in zip(self._totals, other._totals, strict=True):
             total += more
         self._rows += other._rows
@@ -218,7 +253,7 @@ class HSICTest:
         self._chunks += other._chunks
         if self.method == "permutation":
             waiting = [np.concatenate(pair) for pair in zip(self._waiting, other._waiting, strict=True)]
-            if len(waiting[0]) > CHUNK_ROWS:  # one chunk that is a little longer
+            if len(waiting[0]) > CHUNK_ROWS:  # a single chunk that is slightly longer
                 self._permute(waiting[0], waiting[1], self._products)
                 self._chunks += 1
                 waiting = [Z[:0] for Z in waiting]
@@ -226,11 +261,12 @@ class HSICTest:
         return self
 
     def result(self) -> KernelTestResult:
-        """Test the rows that were added so far.
+        """Test the rows added so far.
 
         Returns
         -------
         KernelTestResult
+            The statistic, the p-value, and the statistics of the permutations.
         """
         self._check_prepared()
         if self._rows < 4:
@@ -240,7 +276,7 @@ class HSICTest:
         return KernelTestResult.of(norms[0], norms[1:], self.method)
 
     def _permuted(self) -> Matrix:
-        """The squared norms of covariances: of the rows as they are, and permuted."""
+        """Return the squared norms of covariances of the unpermuted and the permuted rows."""
         n, products = self._rows, self._products
         if len(self._waiting[0]):
             products = products.copy()
@@ -249,7 +285,7 @@ class HSICTest:
         return np.array([float(((one - by_means) ** 2).sum()) for one in products]) / n**2
 
     def _signed(self) -> Matrix:
-        """The same for the rows as they are, and for bins with random signs."""
+        """Return the squared norms for the rows themselves, and for bins with random signs."""
         n, widths = self._rows, [len(total) for total in self._totals]
         bins, counts = self._bins.parts()
         parts = bins.reshape(len(bins), widths[0] + 1, widths[1] + 1)
@@ -264,11 +300,11 @@ class HSICTest:
 
     def _check_prepared(self) -> None:
         if not hasattr(self, "map_x_"):
-            raise ValueError("expected rows before this, found none: use update or prepare")
+            raise ValueError("the test has no rows yet: call update or prepare first")
 
 
 def binned_products(U: NDArray[Any], V: NDArray[Any]) -> Any:
-    """The sums of products of features over bins of consecutive rows, as :class:`BinSums` asks for them."""
+    """Return a function that gives the sums of products of features over bins, for :class:`BinSums`."""
 
     def summed(first: int, count: int, size: int) -> Matrix:
         left, right = (Z[first : first + count * size].reshape(count, size, -1) for Z in (U, V))
@@ -291,20 +327,24 @@ def hsic_test(
 ) -> KernelTestResult:
     """Test whether two sets of columns are independent, by the Hilbert-Schmidt independence criterion.
 
-    The test of :class:`HSICTest` on all rows at once.
+    This is :class:`HSICTest` on all rows at once.
 
     Parameters
     ----------
-    X, Y : matrix, vector or frame of numbers
-        Row i of both belong together.
-    kernel_x, kernel_y : Kernel, str, callable, FeatureMap or None, default=None
-        The kernels, or maps. None is ``Gaussian("median")``.
+    X : array-like or data frame of shape (n_samples,) or (n_samples, n_features)
+        The first set of columns.
+    Y : array-like or data frame of shape (n_samples,) or (n_samples, n_features)
+        The second set of columns, for the same rows.
+    kernel_x : Kernel, str, callable, FeatureMap or None, default=None
+        The kernel for X, or a map. None means ``Gaussian("median")``.
+    kernel_y : Kernel, str, callable, FeatureMap or None, default=None
+        The same for Y.
     n_components : int, default=64
-        The number of landmarks of each.
+        The number of landmarks for each.
     n_permutations : int, default=199
-        How many permutations the statistic is compared with.
+        The number of permutations with which the statistic is compared.
     method : {"permutation", "wild"}, default="permutation"
-        As for :class:`HSICTest`.
+        The method; see :class:`HSICTest`.
     random_state : int, Generator, RandomState or None, default=None
         The seed of landmarks and permutations.
     n_jobs : int or None, default=None

@@ -1,4 +1,4 @@
-"""The features of rows for a test: the map that is learned from a sample of them, and passes over what is given."""
+"""The features of rows for a test: the map that is learned from a sample of them, and passes over the rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ..maps.row_checks import check_rows
 from ..maps.table_input import feature_blocks, rows_to_fit
 
 LEARNED_ROWS = 4096
-"""Rows from which the bandwidth and the landmarks are learned."""
+"""The number of rows from which the bandwidth and the landmarks are learned."""
 CHUNK_ROWS = 1024
-"""Rows whose features are summed at once."""
+"""The number of rows whose features are summed at once."""
 
 
 def map_for(kernel: Any, n_components: int, n_jobs: int | None) -> FeatureMap:
-    """The map of a kernel, not fitted; a map is its own."""
+    """Return the map for a kernel, not fitted; a map is returned as it is."""
     if isinstance(kernel, FeatureMap):
         return clone(kernel)
     kernel = Gaussian("median") if kernel is None else kernel
@@ -37,15 +37,15 @@ def map_for(kernel: Any, n_components: int, n_jobs: int | None) -> FeatureMap:
 
 
 def as_columns(X: Any) -> Any:
-    """A vector of numbers as a matrix of one column; anything else as it is."""
+    """Return a vector of numbers as a matrix of one column, and anything else as it is."""
     return X[:, None] if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype != object else X
 
 
 def learn_map(map: FeatureMap, samples: Sequence[Any], seed: int) -> NDArray[np.float64]:
-    """Fit a map to rows of one sample or two together, and return the mean of its features.
+    """Fit a map to rows of one sample or of two together, and return the mean of its features.
 
-    Rows are drawn from all samples as if they were one, so that none is preferred: what is learned is then the same,
-    in law, when rows change places between samples of the same distribution.
+    Rows are drawn from all samples as if they were one, so that none is preferred: the distribution of what is learned
+    then does not change if rows are exchanged between samples of the same distribution.
     """
     rng = Stream(seed)
     first = rows_to_fit(map, samples[0], rng)
@@ -62,17 +62,17 @@ def learn_map(map: FeatureMap, samples: Sequence[Any], seed: int) -> NDArray[np.
 
 
 def _more_rows(map: FeatureMap, X: Any, rng: Stream) -> Any:
-    """Rows of another sample, which has the columns of the first."""
+    """Return rows of another sample, which must have the columns of the first."""
     if not isinstance(X, Table):
         return as_rows(map.validated(X), rng)
     rows = rows_to_fit(clone(map), X, rng)
     if rows.n_features != map.n_features_in_:
-        raise ValueError(f"expected {map.n_features_in_} columns as in the other sample, found {rows.n_features}")
+        raise ValueError(f"expected {map.n_features_in_} columns, as in the other sample, found {rows.n_features}")
     return rows
 
 
 def mapped(map: FeatureMap, X: Any) -> Iterator[NDArray[Any]]:
-    """The features of rows, ``CHUNK_ROWS`` at a time."""
+    """Yield the features of rows, ``CHUNK_ROWS`` at a time."""
     if isinstance(X, Table):
         for block in feature_blocks(map, X):
             Z = dense(block)
@@ -86,7 +86,7 @@ def mapped(map: FeatureMap, X: Any) -> Iterator[NDArray[Any]]:
 
 
 def refuse_other_features(ours: FeatureMap, theirs: FeatureMap) -> None:
-    """Raise where sums of features of two maps cannot be added."""
+    """Raise an error if sums of features of two maps cannot be added."""
     same = (
         type(ours) is type(theirs)
         and (ours.kernel_, ours.seed_, ours.n_components_) == (theirs.kernel_, theirs.seed_, theirs.n_components_)
@@ -94,6 +94,6 @@ def refuse_other_features(ours: FeatureMap, theirs: FeatureMap) -> None:
     )
     if not same:
         raise ValueError(
-            f"expected sums of the same features, found those of {ours!r} and {theirs!r}: let all parts begin as "
-            "fresh() copies of one test that is prepared"
+            f"cannot merge sums of different features, {ours!r} and {theirs!r}: start all parts as fresh() copies of "
+            "one prepared test"
         )

@@ -19,49 +19,54 @@ Matrix = NDArray[np.float64]
 
 METHODS = ("auto", "permutation", "wild")
 BINS = 1024
-"""Half of the most bins of a sample."""
+"""Half the largest number of bins of a sample."""
 LEAST_BINS = 32
-"""Bins that each sample must have for a permutation, unless they are single rows."""
+"""The number of bins that each sample must have for a permutation, unless they are single rows."""
 TOGETHER = 64
-"""Permutations that are summed at once."""
+"""The number of permutations that are summed at once."""
 
 
 class MMDTest:
-    r"""Do two samples come from the same distribution? Rows in batches, in time and memory linear in their number.
-
-    The statistic is :math:`\|\bar z_X - \bar z_Y\|^2`, the squared distance of the mean features of the samples, which
-    estimates the squared maximum mean discrepancy. Of every sample the sums of at most 2,048 bins of consecutive rows
-    are kept, all of the same size, and whole bins are exchanged between the samples: these are permutations of the rows
-    too, and so the test keeps its level exactly, however many rows there are, at the cost of a few thousand.
-
-    Where one sample is so much larger that the other would fill fewer than 32 bins of that size, or with
-    ``method="wild"``, bins about their own mean take random signs instead. That keeps the level for many rows, and also
-    for rows that depend on those shortly before them, as in a time series, if bins are longer than that dependence.
-
-    Bandwidth and landmarks are learned from the rows of ``prepare``, or else of the first ``update``. For a level that
-    is exact in a stream they should be other rows than those that are tested. Columns are taken in their own units:
-    standardise columns that have different ones.
+    r"""Test whether two samples come from the same distribution, with rows in batches, in linear time and memory.
 
     Parameters
     ----------
     kernel : Kernel, str, callable, FeatureMap or None, default=None
-        The kernel, of which :class:`mercer.Nystrom` makes the features with landmarks by "rpcholesky", or a map. None
-        is ``Gaussian("median")``.
+        The kernel, or a map. :class:`mercer.Nystrom` with landmarks by "rpcholesky" computes the features of a kernel.
+        None means ``Gaussian("median")``.
     n_components : int, default=256
         The number of landmarks.
     n_permutations : int, default=999
-        How many permutations the statistic is compared with.
+        The number of permutations with which the statistic is compared.
     method : {"auto", "permutation", "wild"}, default="auto"
-        "auto" is "permutation" where both samples have enough bins, else "wild".
+        "auto" means "permutation" if both samples have enough bins, otherwise "wild"; see Notes.
     random_state : int, Generator, RandomState or None, default=None
         The seed of landmarks and permutations.
     n_jobs : int or None, default=None
-        The number of threads that make features.
+        The number of threads that compute features.
 
     Attributes
     ----------
     map_ : FeatureMap
         The fitted map.
+
+    Notes
+    -----
+    The statistic is :math:`\|\bar z_X - \bar z_Y\|^2`, the squared distance between the mean features of the samples,
+    which estimates the squared maximum mean discrepancy.
+
+    With ``method="permutation"``, sums of at most 2,048 bins of consecutive rows are kept for each sample, all of the
+    same size, and whole bins are exchanged between the samples. These are also permutations of the rows, so the test
+    has exactly its level, however many rows there are, at the cost of a few thousand.
+
+    With ``method="wild"``, or if one sample is so much larger that the other would fill fewer than 32 bins of that
+    size, bins centred about their own mean are given random signs instead. This keeps the level if there are many rows.
+    It also works for rows that depend on the rows shortly before them, as in a time series, if bins are longer than
+    this dependence.
+
+    Bandwidth and landmarks are learned from the rows of ``prepare``, or otherwise of the first ``update``. For an exact
+    level in a stream, these rows should not be among those tested. Columns are used in their own units: standardise
+    columns with different ones.
 
     References
     ----------
@@ -103,12 +108,19 @@ class MMDTest:
         self._seed = as_seed(random_state)
 
     def prepare(self, X: Any, Y: Any = None) -> Self:
-        """Learn the bandwidth and the landmarks from rows, which are not tested; rows of before are forgotten.
+        """Learn the bandwidth and the landmarks from rows, which are not tested; all previous rows are discarded.
 
         Parameters
         ----------
-        X : matrix, frame of numbers, or a table of :mod:`mercer.data`
-        Y : the same, of the other sample, or None, default=None
+        X : array-like, data frame or Table
+            Rows of the first sample.
+        Y : array-like, data frame, Table or None, default=None
+            Rows of the second sample.
+
+        Returns
+        -------
+        MMDTest
+            The test itself.
         """
         chosen = map_for(self.kernel, self.n_components, self.n_jobs)
         learn_map(chosen, [one for one in (X, Y) if one is not None], self._seed)
@@ -121,7 +133,13 @@ class MMDTest:
         return BinSums(width, BINS), BinSums(width, BINS)
 
     def fresh(self) -> Self:
-        """The same test, prepared alike, with no rows: for another part of the rows, to be merged later."""
+        """Return the same prepared test without rows, for another part of the rows, to be merged later.
+
+        Returns
+        -------
+        MMDTest
+            A copy.
+        """
         self._check_prepared()
         other = type(self)(
             self.kernel,
@@ -136,11 +154,19 @@ class MMDTest:
         return other
 
     def update(self, X: Any = None, Y: Any = None) -> Self:
-        """Add rows of the first sample, of the second, or of both; the numbers of rows need not be equal.
+        """Add rows of the first sample, of the second, or of both; the numbers of rows may differ.
 
         Parameters
         ----------
-        X, Y : matrix, frame of numbers, table of :mod:`mercer.data`, or None
+        X : array-like, data frame, Table or None, default=None
+            Rows of the first sample.
+        Y : array-like, data frame, Table or None, default=None
+            Rows of the second sample.
+
+        Returns
+        -------
+        MMDTest
+            The test itself.
         """
         given = [one for one in (X, Y) if one is not None]
         if given and not hasattr(self, "map_"):
@@ -157,7 +183,12 @@ class MMDTest:
         Parameters
         ----------
         other : MMDTest
-            One that began as ``fresh()``, or was prepared with the same seed and rows.
+            A test that started as ``fresh()``, or was prepared with the same seed and rows.
+
+        Returns
+        -------
+        MMDTest
+            The test itself.
         """
         self._check_prepared()
         other._check_prepared()
@@ -167,11 +198,12 @@ class MMDTest:
         return self
 
     def result(self) -> KernelTestResult:
-        """Test the rows that were added so far.
+        """Test the rows added so far.
 
         Returns
         -------
         KernelTestResult
+            The statistic, the p-value, and the statistics of the permutations.
         """
         self._check_prepared()
         x, y = self._sums
@@ -183,7 +215,7 @@ class MMDTest:
         if self.method == "permutation" and not permutes:
             raise ValueError(
                 f"method='permutation' needs at least {LEAST_BINS} bins of {size} rows of each sample, "
-                f"found {x.n_rows} and {y.n_rows} rows: give fewer of the larger sample, or method='wild'"
+                f"found {x.n_rows} and {y.n_rows} rows; give fewer of the larger sample, or method='wild'"
             )
         difference = x.total() / x.n_rows - y.total() / y.n_rows
         statistic = float(difference @ difference)
@@ -193,7 +225,7 @@ class MMDTest:
             return KernelTestResult.of(statistic, self._signed(x, y), "wild")
 
     def _permuted(self, x: BinSums, y: BinSums) -> Matrix:
-        """The statistic where bins of the same size change places; rows that fill no bin stay where they are."""
+        """Return the statistic after exchanging bins of the same size; rows that fill no bin stay where they are."""
         bins = np.concatenate([x.bins, y.bins])
         staying, total = x.total() - x.bins.sum(axis=0), x.total() + y.total()
         rng, n, m = Stream(self._seed, "MMDTest", "permutations"), x.n_rows, y.n_rows
@@ -207,7 +239,7 @@ class MMDTest:
         return self._null(differences)
 
     def _signed(self, x: BinSums, y: BinSums) -> Matrix:
-        """The statistic where bins, about the mean of their sample, take random signs."""
+        """Return the statistic after giving random signs to bins, centred about the mean of their sample."""
         rng = Stream(self._seed, "MMDTest", "signs")
         samples = [about_mean(*one.parts()) / one.n_rows for one in (x, y)]
 
@@ -222,7 +254,7 @@ class MMDTest:
         return self._null(differences)
 
     def _null(self, differences: Any) -> Matrix:
-        """The squared lengths of differences of means, given by a function of the first and their number."""
+        """Return the squared lengths of differences of means, given by a function of the first one and their number."""
         found = [
             differences(first, min(TOGETHER, self.n_permutations - first))
             for first in range(0, self.n_permutations, TOGETHER)
@@ -231,11 +263,11 @@ class MMDTest:
 
     def _check_prepared(self) -> None:
         if not hasattr(self, "map_"):
-            raise ValueError("expected rows before this, found none: use update or prepare")
+            raise ValueError("the test has no rows yet: call update or prepare first")
 
 
 def binned(Z: NDArray[Any]) -> Any:
-    """The sums of bins of consecutive rows of Z, as :class:`BinSums` asks for them."""
+    """Return a function that gives the sums of bins of consecutive rows of Z, for :class:`BinSums`."""
 
     def summed(first: int, count: int, size: int) -> Matrix:
         return Z[first : first + count * size].reshape(count, size, -1).sum(axis=1, dtype=np.float64)
@@ -244,10 +276,10 @@ def binned(Z: NDArray[Any]) -> Any:
 
 
 def about_mean(bins: Matrix, counts: Matrix) -> Matrix:
-    """The sums of bins of so many rows about the mean of all, as large as they would be about the true mean."""
+    """Return centred sums of bins with these counts, scaled to the variance that they have about the true mean."""
     n = counts.sum()
     centred = bins - np.outer(counts, bins.sum(axis=0) / n)
-    return centred / np.sqrt(1.0 - counts @ counts / n**2)  # what the mean takes of the variance
+    return centred / np.sqrt(1.0 - counts @ counts / n**2)  # the share of the variance that the sample mean removes
 
 
 def mmd_test(
@@ -263,25 +295,27 @@ def mmd_test(
 ) -> KernelTestResult:
     """Test whether two samples come from the same distribution, by the maximum mean discrepancy.
 
-    The test of :class:`MMDTest` on all rows at once. Bandwidth and landmarks are learned from rows of both samples
-    together, so that with ``method="permutation"`` the level is exact.
+    This is :class:`MMDTest` on all rows at once. Bandwidth and landmarks are learned from rows of both samples
+    together, so that the level is exact with ``method="permutation"``.
 
     Parameters
     ----------
-    X, Y : matrix, frame of numbers, or a table of :mod:`mercer.data`
-        The samples, with the same columns.
+    X : array-like, data frame or Table
+        The first sample.
+    Y : array-like, data frame or Table
+        The second sample, with the same columns.
     kernel : Kernel, str, callable, FeatureMap or None, default=None
-        The kernel, or a map. None is ``Gaussian("median")``.
+        The kernel, or a map. None means ``Gaussian("median")``.
     n_components : int, default=256
         The number of landmarks.
     n_permutations : int, default=999
-        How many permutations the statistic is compared with.
+        The number of permutations with which the statistic is compared.
     method : {"auto", "permutation", "wild"}, default="auto"
-        As for :class:`MMDTest`.
+        The method; see :class:`MMDTest`.
     random_state : int, Generator, RandomState or None, default=None
         The seed of landmarks and permutations.
     n_jobs : int or None, default=None
-        The number of threads that make features.
+        The number of threads that compute features.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a test finds."""
+"""The result of a test."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 
 class KernelTestResult(NamedTuple):
-    """A statistic and how unusual it is where the hypothesis holds.
+    """A statistic, and how unusual it is if the null hypothesis holds.
 
     Attributes
     ----------
     statistic : float
         The estimate of the squared MMD, or of HSIC.
     pvalue : float
-        The share of the values below that are at least as large as the statistic, which counts as one of them.
+        The share of the values in ``null`` that are at least as large as the statistic, which counts as one of them.
     null : ndarray of shape (n_permutations,)
-        The statistic of permuted rows, or of rows with random signs.
+        The statistics of permuted rows, or of rows with random signs.
     method : str
-        How these were made: "permutation" or "wild".
+        The method behind them: "permutation" or "wild".
     """
 
     statistic: float
@@ -30,7 +30,22 @@ class KernelTestResult(NamedTuple):
 
     @classmethod
     def of(cls, statistic: float, null: NDArray[np.float64], method: str) -> Self:
-        """The result of a statistic among its values under the hypothesis."""
-        # What rounding tells apart are equal numbers: a permutation may only exchange equal rows.
+        """Return the result for a statistic among its values under the null hypothesis.
+
+        Parameters
+        ----------
+        statistic : float
+            The statistic.
+        null : ndarray of shape (n_permutations,)
+            Its values under the null hypothesis.
+        method : str
+            The method behind them.
+
+        Returns
+        -------
+        KernelTestResult
+            The result.
+        """
+        # Numbers that differ only by rounding count as equal: a permutation may exchange equal rows only.
         reached = np.count_nonzero(null >= statistic * (1.0 - 1e-12))
         return cls(float(statistic), float((1 + reached) / (1 + len(null))), null, method)

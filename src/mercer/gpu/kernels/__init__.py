@@ -1,7 +1,7 @@
-"""Fused kernels of maps for NVIDIA GPUs: each file here builds the tables of one CUDA source and launches it.
+"""Fused kernels of maps for NVIDIA GPUs: each file builds the tables of one CUDA source and launches it.
 
-A kernel maps float32 rows on the device in one launch, with nothing but rows and features in device memory, and marks
-the rows that it cannot map. See :meth:`mercer.maps.construction.Construction.gpu`.
+A kernel maps float32 rows on the device in one launch, with only rows and features in device memory, and marks the rows
+that it cannot map. See :meth:`mercer.maps.construction.Construction.gpu`.
 """
 
 from .fastfood import fastfood

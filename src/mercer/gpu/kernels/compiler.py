@@ -14,7 +14,7 @@ from typing import Any
 
 SOURCES = Path(__file__).parent / "cuda"
 MOST_STATIC_BYTES = 48 * 1024
-"""Shared memory that a kernel may take without asking for it."""
+"""The bytes of shared memory that a kernel may use without requesting them."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,18 @@ class Kernel:
 
 
 def launch(kernel: Kernel, blocks: int, device: Any, arguments: Sequence[Any]) -> None:
-    """Run a kernel on many blocks of threads, behind whatever torch's current stream has to do.
+    """Run a kernel on many blocks of threads, after everything that is queued on torch's current stream.
 
     Parameters
     ----------
     kernel : Kernel
+        The kernel.
     blocks : int
+        The number of blocks.
     device : torch.device
+        The device.
     arguments : sequence of tensor, int, float or ctypes value
-        A plain int is passed as a C int, a float as a C float.
+        The arguments. A plain int is passed as a C int, a float as a C float.
     """
     import torch
     from cuda.bindings import driver
@@ -109,7 +112,7 @@ def _machine_code(kernel: Kernel, capability: tuple[int, int]) -> bytes:
     if int(status) != 0:
         log = b" " * _checked(nvrtc.nvrtcGetProgramLogSize(program))
         nvrtc.nvrtcGetProgramLog(program, log)
-        raise RuntimeError(f"{kernel.name}.cu was not compiled with {options}: {log.decode(errors='replace')}")
+        raise RuntimeError(f"{kernel.name}.cu could not be compiled with {options}: {log.decode(errors='replace')}")
     code = b" " * _checked(nvrtc.nvrtcGetCUBINSize(program))
     _checked(nvrtc.nvrtcGetCUBIN(program, code))
     nvrtc.nvrtcDestroyProgram(program)
@@ -117,7 +120,7 @@ def _machine_code(kernel: Kernel, capability: tuple[int, int]) -> bytes:
 
 
 def _checked(result: tuple[Any, ...]) -> Any:
-    """What a function of the driver or the compiler returned, without its status."""
+    """Return what a function of the driver or the compiler returned, without its status."""
     status, *values = result
     if int(status) != 0:
         raise RuntimeError(f"CUDA reports {status.name}")

@@ -22,7 +22,7 @@ def fastfood(
     scale: float,
     device: Any,
 ) -> Writer | None:
-    """What writes scale (cos p, sin p, ...) with phases p from signs, a permutation, directions and two transforms.
+    """Return a writer of scale (cos p, sin p, ...) with phases p from signs, a permutation and two transforms.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def hadamard_sketch(
     scale: float,
     device: Any,
 ) -> Writer | None:
-    """What writes the products of the transforms of complex count sketches.
+    """Return a writer of the products of the transforms of complex count sketches.
 
     Parameters
     ----------

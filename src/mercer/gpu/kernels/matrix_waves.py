@@ -1,4 +1,4 @@
-"""Cosines and sines behind a product with a matrix of frequencies."""
+"""Cosines and sines of the product with a matrix of frequencies."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .compiler import Kernel
 from .tensors import Writer, longest_phase, marks, sent
 
 TILE = 16384
-"""Rows whose phases are made at once: enough to fill the device, few enough for phases to take little memory."""
+"""The number of rows whose phases are computed at once: enough to fill the device, with little memory."""
 PHASE_BYTES = 512 * 2**20
 WAVES = Kernel("phase_waves", threads=256)
 
 
 def matrix_waves(frequencies: NDArray[np.float64], offsets: NDArray[np.float64], scale: float, device: Any) -> Writer:
-    """What writes scale (cos p, sin p, ...) with phases p that are products of rows with frequencies.
+    """Return a writer of scale (cos p, sin p, ...) with phases p that are products of rows with frequencies.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Products of projections on signs, as RandomMaclaurin has them."""
+"""Products of projections on signs, for RandomMaclaurin."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .compiler import Kernel
 from .tensors import Writer, marks, sent
 
 TILE = 16384
-"""Rows whose projections are made at once."""
+"""The number of rows whose projections are computed at once."""
 FACTOR_BYTES = 1024 * 2**20
-"""What the projections of a tile may take."""
+"""The largest number of bytes for the projections of a tile."""
 MATRIX_BYTES = 2 * 2**30
-"""What the signs may take on the device."""
+"""The largest number of bytes for the signs on the device."""
 PRODUCTS = Kernel("factor_products", threads=256)
 
 
 def sign_products(
     signs: NDArray[np.int8], degrees: NDArray[np.int32], weights: NDArray[np.float64], first: int, device: Any
 ) -> Writer | None:
-    """What writes weighted products of projections to the columns from ``first`` on.
+    """Return a writer of weighted products of projections to the columns starting with ``first``.
 
     Parameters
     ----------

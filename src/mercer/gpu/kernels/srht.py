@@ -22,7 +22,7 @@ def srht(
     scale: float,
     device: Any,
 ) -> Writer | None:
-    """What writes the products of outputs of transforms of rows with complex signs.
+    """Return a writer of the products of outputs of transforms of rows with complex signs.
 
     Parameters
     ----------

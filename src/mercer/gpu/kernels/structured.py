@@ -16,7 +16,7 @@ from .thread_groups import ThreadGroup
 def structured(
     signs: NDArray[np.int8], radii: NDArray[np.float64], offset: NDArray[np.float64], scale: float, device: Any
 ) -> Writer | None:
-    """What writes scale (cos p, sin p, ...) with phases p from three rounds of signs and transforms.
+    """Return a writer of scale (cos p, sin p, ...) with phases p from three rounds of signs and transforms.
 
     Parameters
     ----------

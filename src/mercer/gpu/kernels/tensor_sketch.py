@@ -23,7 +23,7 @@ def tensor_sketch(
     scale: float,
     device: Any,
 ) -> Writer | None:
-    """What writes the half spectrum of the convolution of count sketches.
+    """Return a writer of the half spectrum of the convolution of count sketches.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def tensor_sketch(
     writer : callable or None
         None where the width is not a power of two, too large or too small.
     """
-    # A row is transformed as half as many complex numbers. With 32 of them a thread has enough to do between waits.
+    # A row is transformed as half as many complex numbers. With 32 of them a thread has enough work between waits.
     group = ThreadGroup.of(width // 2, held=5) if width & (width - 1) == 0 else None
     if group is None:
         return None

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Writer = Callable[[Any, Any], Any]
-"""Writes the features of float32 rows on a device to ``out``, and returns a mark, other than 0, for every row that has
-to be mapped in another way. Rows and ``out`` are tensors, those of ``out`` contiguous."""
+"""Writes the features of float32 rows on a device to ``out``, and returns a nonzero mark for every row that must be
+mapped differently. Rows and ``out`` are tensors, and the rows of ``out`` are contiguous."""
 
 LONGEST_PHASE = 32.0
-"""Up to here a phase in float32 has an error below 1e-5."""
+"""Phases up to this one have an error below 1e-5 in float32."""
 
 
 def longest_phase() -> float:
-    """The longest phase whose digits float32 has, in half turns."""
+    """Return the longest phase for which float32 has enough digits, in half turns."""
     return LONGEST_PHASE / math.pi
 
 
@@ -34,7 +34,7 @@ def sent(device: Any, *arrays: NDArray[Any]) -> list[Any]:
 
 
 def marks(X: Any) -> Any:
-    """One byte per row, 0 so far."""
+    """Return one byte per row, initially 0."""
     import torch
 
     return X.new_zeros(X.shape[0], dtype=torch.uint8)

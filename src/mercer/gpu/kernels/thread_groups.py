@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .compiler import Kernel
 
 BLOCK = 256
-"""Threads of a block that several small groups share."""
+"""The number of threads of a block that several small groups share."""
 LEAST_BITS, MOST_BITS = 5, 14
 
 
@@ -29,10 +29,10 @@ class ThreadGroup:
 
     @classmethod
     def of(cls, size: int, held: int | None = None) -> ThreadGroup | None:
-        """The group for rows of this size, a power of two; None where they are too small or too large for one.
+        """Return the group for rows of this size, a power of two; None if they are too small or too large for one.
 
-        Unless said otherwise a thread holds 16 numbers where that takes no more passes than 32: more threads then
-        hide each other's waiting.
+        By default a thread holds 16 numbers if that takes no more passes than 32: more threads then hide each other's
+        waiting times.
         """
         bits = size.bit_length() - 1
         if not LEAST_BITS <= bits <= MOST_BITS:
@@ -50,15 +50,16 @@ class ThreadGroup:
         return BLOCK // self.threads if self.threads <= 32 else 1
 
     def kernel(self, name: str, arrays: int, resident: int = 1) -> Kernel:
-        """A kernel for such groups.
+        """Return a kernel for such groups.
 
         Parameters
         ----------
         name : str
+            The name of its source.
         arrays : int
-            How often a group keeps all its numbers in shared memory.
+            The number of copies of its numbers that a group keeps in shared memory.
         resident : int, default=1
-            Blocks that a processor is to hold at once, for which the compiler saves registers.
+            The number of blocks that a processor should hold at once, for which the compiler saves registers.
         """
         threads = self.threads * self.per_block
         shared = 4 * arrays * self.per_block * self.padded_size
@@ -67,35 +68,35 @@ class ThreadGroup:
         return Kernel(name, threads, shared, constants)
 
     def blocks(self, rows: int) -> int:
-        """How many blocks map so many rows."""
+        """Return the number of blocks that map this many rows."""
         return -(-rows // self.per_block)
 
     # -- tables: register r of thread t has element t * 2^held + r, in the last layout r * threads + t -----------------
 
     def words(self, flags: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """One word per thread with a flag for each of its elements; the last axis of flags has the elements."""
+        """Return one word per thread with a flag for each of its elements, which are the last axis of flags."""
         return _packed(flags.reshape(*flags.shape[:-1], self.threads, 1 << self.held))
 
     def last_words(self, flags: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """The same for elements in the last layout."""
+        """Return the same for elements in the last layout."""
         return _packed(np.swapaxes(flags.reshape(*flags.shape[:-1], 1 << self.held, self.threads), -1, -2))
 
     def by_register(self, table: NDArray) -> NDArray:
-        """The entries of elements, those of one register side by side."""
+        """Return the entries of elements, with those of one register side by side."""
         parts = table.reshape(*table.shape[:-1], self.threads, 1 << self.held)
         return np.ascontiguousarray(np.swapaxes(parts, -1, -2)).reshape(table.shape)
 
     def padded(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Where elements are kept in shared memory for threads that read those of their registers."""
+        """Return where elements are kept in shared memory for threads that read those of their registers."""
         return places + (places >> self.held)
 
     @property
     def padded_size(self) -> int:
-        """The places that all elements take there, a multiple of four."""
+        """The size of that shared memory, a multiple of four."""
         return -(-((1 << self.bits) + (1 << (self.bits - self.held))) // 4) * 4
 
 
 def _packed(flags: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """The flags of the last axis as the bits of one word."""
+    """Return the flags of the last axis as the bits of one word."""
     bits = flags.astype(np.uint32) << np.arange(flags.shape[-1], dtype=np.uint32)
     return bits.sum(axis=-1, dtype=np.uint32).view(np.int32)

@@ -1,1 +1,1 @@
-"""Intervals and sets of classes that hold the truth as often as they promise, around any learner."""
+"""Prediction intervals and sets of classes with guaranteed coverage, for any learner."""

@@ -1,4 +1,4 @@
-"""ConformalClassifier: sets of classes around the predictions of a classifier."""
+"""ConformalClassifier: sets of classes from the predictions of a classifier."""
 
 from __future__ import annotations
 
@@ -24,30 +24,23 @@ Matrix = NDArray[np.float64]
 
 CONFORMITIES = ("probability", "cumulated")
 ROUNDING = 1e-12
-"""Probabilities that differ by less are equal."""
+"""Probabilities that differ by less than this are equal."""
 
 
 class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Sets of classes that hold the class of a new row with a given probability, around a classifier.
-
-    A share of the rows is set aside; a class is in the set of a new row unless its score is above the
-    :math:`\lceil (1-\alpha)(n+1) \rceil`-th smallest score that the n rows set aside have for their own classes. With
-    new rows from the same source, in random order, sets hold the class with a probability of at least
-    :math:`1 - \alpha`, and at most :math:`1 - \alpha + 1 / (n + 1)` where no scores are equal, over the draw of all
-    rows and whatever the classifier is.
+    r"""Sets of classes that contain the true class of a new row with a given probability, for any classifier.
 
     Parameters
     ----------
     estimator : KernelClassifier
-        The classifier, which is cloned and not changed. It has one task, and probabilities.
+        The classifier, which is cloned and not changed. It must have one task, and probabilities.
     conformity : {"probability", "cumulated"}, default="probability"
-        The score of a class. "probability" is one minus its probability, which gives the smallest sets on average and
-        may give empty ones where no class is likely (Sadinle et al., Least ambiguous set-valued classifiers, 2019).
-        "cumulated" adds up the probabilities of all classes that are at least as likely: its sets hold the most likely
-        class and grow where rows are hard, at the price of covering somewhat more than was asked for (Romano et al.,
-        Classification with valid and adaptive coverage, 2020, without their random ties).
+        The score of a class. "probability" is one minus its probability, which gives the smallest sets on average, but
+        possibly empty ones if no class is likely [1]_. "cumulated" adds up the probabilities of all classes that are at
+        least as likely: its sets contain the most likely class and grow for difficult rows, but cover somewhat more
+        than requested ([2]_, without random ties).
     coverage : float, default=0.9
-        The share of new rows whose class is to be in their set.
+        The share of new rows whose class should be in their set.
     holdout : float, default=0.25
         The share of rows that are set aside.
     random_state : int, Generator, RandomState or None, default=None
@@ -56,7 +49,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : KernelClassifier
-        The classifier, fitted.
+        The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
         The labels, in order.
     scores_ : ndarray of shape (n_calibration_rows,)
@@ -68,9 +61,22 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     is_grouped_ : bool
         Whether ``fit`` was given groups.
     seed_ : int
-        The seed that was taken.
+        The seed that was used.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
+
+    Notes
+    -----
+    A share of the rows is set aside. A class is in the set of a new row unless its score is above the :math:`\lceil
+    (1-\alpha)(n+1) \rceil`-th smallest score that the n rows set aside have for their own classes. If new rows come
+    from the same source, in random order, sets contain the true class with a probability of at least :math:`1 -
+    \alpha`, and at most :math:`1 - \alpha + 1 / (n + 1)` if no scores are equal, over the draw of all rows and for any
+    classifier.
+
+    References
+    ----------
+    .. [1] Sadinle, Lei and Wasserman, Least ambiguous set-valued classifiers with bounded error levels, JASA 2019.
+    .. [2] Romano, Sesia and Candes, Classification with valid and adaptive coverage, NeurIPS 2020.
 
     Examples
     --------
@@ -101,7 +107,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def check_arguments(self) -> None:
-        """Refuse arguments that cannot be."""
+        """Refuse invalid arguments."""
         if not isinstance(self.estimator, KernelClassifier):
             raise TypeError(f"expected a KernelClassifier as estimator, found {type(self.estimator).__name__}")
         check_choice("conformity", self.conformity, CONFORMITIES)
@@ -109,16 +115,24 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_probability("holdout", self.holdout)
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
-        """Learn from most rows, and from the others how large sets must be.
+        """Fit the classifier to most rows, and learn from the others how large sets must be.
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
-        y : array of shape (n_rows,)
-        sample_weight : array of shape (n_rows,) or None
-            Given to the estimator. The rows that are set aside count alike.
-        groups : array of shape (n_rows,) or None
-            Each of these groups is covered by itself, by the scores of its own rows. They must be known of new rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            The labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows for the classifier. The rows that are set aside all count equally.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of rows, each of which is covered separately, by the scores of its own rows. They must be known for
+            new rows.
+
+        Returns
+        -------
+        ConformalClassifier
+            The fitted predictor itself.
         """
         self.check_arguments()
         if y is None:
@@ -134,7 +148,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         order = order if weight is None else order[weight[order] > 0.0]
         count = int(np.ceil(float(self.holdout) * len(order)))
         if not 0 < count < len(order):
-            raise ValueError(f"holdout={self.holdout:g} leaves no rows on one side of n_samples={len(order)}")
+            raise ValueError(
+                f"holdout={self.holdout:g} of n_samples={len(order)} leaves no rows to train on or none to set aside"
+            )
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
         model, own = clone(self.estimator), None if weight is None else weight[kept]
         model.fit(part_of(X, kept), labels[kept], own, classes=np.unique(labels[order]))
@@ -146,7 +162,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _scores(self, model: KernelClassifier, X: Any) -> Matrix:
-        """How unlike a class every row is, one column per class."""
+        """Return how untypical of each class every row is, one column per class."""
         chances = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
         if self.conformity == "probability":
             return 1.0 - chances
@@ -157,48 +173,53 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return found
 
     def predict(self, X: Any) -> Any:
-        """The classes that the classifier predicts.
+        """Return the predictions of the classifier.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            The labels.
         """
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """The probabilities of the classifier, one column per class.
+        """Return the probabilities of the classifier.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, one column per class.
         """
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
     def predict_set(self, X: Any, coverage: float | None = None, groups: Any = None) -> NDArray[np.bool_]:
-        """The sets of classes of rows.
+        """Return the sets of classes of rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
+            The rows.
         coverage : float or None, default=None
-            Another share than that of the constructor; nothing is fitted again for it.
-        groups : array of shape (n_rows,) or None, default=None
-            The groups of the rows, where ``fit`` was given groups.
+            Another coverage than that of the constructor, for which nothing has to be fitted again.
+        groups : array-like of shape (n_samples,) or None, default=None
+            The groups of the rows, if ``fit`` was given groups.
 
         Returns
         -------
-        bool ndarray of shape (n_rows, n_classes)
-            Whether a class, in the order of ``classes_``, is in the set of a row.
+        bool ndarray of shape (n_samples, n_classes)
+            Whether each class, in the order of ``classes_``, is in the set of a row.
         """
         check_is_fitted(self)
         level = float(self.coverage if coverage is None else coverage)

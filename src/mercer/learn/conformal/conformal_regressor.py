@@ -1,4 +1,4 @@
-"""ConformalRegressor: intervals around the predictions of a regressor."""
+"""ConformalRegressor: intervals from the predictions of a regressor."""
 
 from __future__ import annotations
 
@@ -26,42 +26,41 @@ Matrix = NDArray[np.float64]
 
 METHODS = ("auto", "split", "jackknife+", "cv+")
 MOST_EACH = 2048
-"""Rows that are left out one by one, at most: each takes D numbers, and D operations for every new row."""
+"""The largest number of rows left out one by one: each takes D numbers, and D operations for every new row."""
 ROWS_AT_ONCE = 1024
-"""New rows whose intervals are found together."""
+"""The number of new rows whose intervals are computed together."""
 
 
 class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Intervals that hold a new target with a given probability, around the predictions of a regressor.
+    r"""Intervals that contain the target of a new row with a given probability, for any regressor.
 
-    Nothing is assumed of the targets' distribution: only that new rows come from the same source as those of ``fit``,
-    in random order. With a coverage of :math:`1 - \alpha`, over the draw of all rows:
+    Nothing is assumed about the distribution of the targets, only that new rows come from the same source as those of
+    ``fit``, in random order. With a coverage of :math:`1 - \alpha`, over the draw of all rows:
 
     - ``"split"`` sets a share of the rows aside, and widens predictions by the :math:`\lceil (1-\alpha)(n+1) \rceil`-th
       smallest of their n absolute residuals. It covers with a probability of at least :math:`1 - \alpha`, and at most
-      :math:`1 - \alpha + 1 / (n + 1)` where no residuals are equal (Lei et al., Distribution-free predictive inference
-      for regression, 2018). Around two or more quantiles, such as ``loss="quantile", quantile=[0.05, 0.95]``, it widens
-      the outermost ones, so that intervals are wide where targets scatter (Romano et al., Conformalized quantile
-      regression, 2019).
+      :math:`1 - \alpha + 1 / (n + 1)` if no residuals are equal [1]_. With two or more quantiles, such as
+      ``loss="quantile", quantile=[0.05, 0.95]``, it widens the outermost ones, so that intervals are wide where targets
+      scatter [2]_.
     - ``"jackknife+"`` learns from all rows and leaves out each of at most 2,048 by itself, in closed form and without
       another fit. It covers with a probability of at least :math:`1 - 2\alpha`, and of :math:`1 - \alpha` in practice
-      (Barber et al., Predictive inference with the jackknife+, 2021).
-    - ``"cv+"`` does the same with ``n_folds`` folds, whose sums are taken back from those of all rows; all rows
-      calibrate. Its guarantee is that of the jackknife+ less :math:`\sqrt{2 / n}`.
+      [3]_.
+    - ``"cv+"`` does the same with ``n_folds`` folds, whose sums are subtracted from those of all rows; all rows
+      calibrate. Its guarantee is that of the jackknife+ minus :math:`\sqrt{2 / n}`.
 
-    The last two are for ``KernelRegressor(loss="squared")``. Their guarantees hold for what is left out: coefficients.
-    The kernel, the map, the preparation and alpha are those of all rows, so that a row which is left out has had its
-    part in these; measured coverage is in ``benchmarks/README.md``. "split" has no such reservation.
+    The last two require ``KernelRegressor(loss="squared")``. Their guarantees refer to what is recomputed without the
+    left-out rows, the coefficients. The kernel, the map, the preparation and alpha are those of all rows, so a left-out
+    row has influenced them; ``benchmarks/README.md`` has measured coverage. "split" has no such reservation.
 
     Parameters
     ----------
     estimator : KernelRegressor
-        The regressor, which is cloned and not changed. It has one target.
+        The regressor, which is cloned and not changed. It must have one target.
     method : {"auto", "split", "jackknife+", "cv+"}, default="auto"
-        How residuals of rows that were not learned from are found. "auto" is "jackknife+" for up to 2,048 rows and
-        "cv+" for more where the loss is squared and the map is not "exact", else "split".
+        How residuals of rows outside the training rows are found. If the loss is squared and the map is not "exact",
+        "auto" means "jackknife+" for up to 2,048 rows and "cv+" for more; otherwise it means "split".
     coverage : float, default=0.9
-        The share of new targets that intervals are to hold.
+        The share of new targets that intervals should contain.
     holdout : float, default=0.25
         The share of rows that "split" sets aside.
     n_folds : int, default=10
@@ -72,24 +71,31 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : KernelRegressor
-        The regressor, fitted.
+        The fitted regressor.
     method_ : str
-        The method that was taken.
+        The method that was used.
     residuals_ : ndarray of shape (n_calibration_rows,)
-        How far off predictions are on the rows that were set aside or left out; of quantiles, how far a target is
-        outside of the outermost ones, negative inside.
+        The errors of predictions on the rows that were set aside or left out; for quantiles, how far a target is
+        outside the outermost ones, with negative values inside.
     groups_ : ndarray of shape (n_groups,)
         The groups, in order.
     group_codes_ : ndarray of shape (n_calibration_rows,)
         The number of the group of each of these rows.
     left_out_ : LeftOutMachines or None
-        The machines without some rows, None for "split".
+        The machines without some rows; None for "split".
     is_grouped_ : bool
         Whether ``fit`` was given groups.
     seed_ : int
-        The seed that was taken.
+        The seed that was used.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
+
+    References
+    ----------
+    .. [1] Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, Distribution-free predictive inference for regression, JASA
+      2018.
+    .. [2] Romano, Patterson and Candes, Conformalized quantile regression, NeurIPS 2019.
+    .. [3] Barber, Candes, Ramdas and Tibshirani, Predictive inference with the jackknife+, Annals of Statistics 2021.
 
     Examples
     --------
@@ -122,7 +128,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def check_arguments(self) -> None:
-        """Refuse arguments that cannot be."""
+        """Refuse invalid arguments."""
         if not isinstance(self.estimator, KernelRegressor):
             raise TypeError(f"expected a KernelRegressor as estimator, found {type(self.estimator).__name__}")
         check_choice("method", self.method, METHODS)
@@ -131,9 +137,9 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         check_whole("n_folds", self.n_folds, 2)
         if self.method in ("jackknife+", "cv+") and not self._sums_suffice:
             raise ValueError(
-                f"method={self.method!r} takes rows back from sums: it is for loss='squared', kernels that are not "
-                f"'precomputed' and maps that are not 'exact', found loss={self.estimator.loss!r}, "
-                f"kernel={self.estimator.kernel!r} and map={self.estimator.map!r}; take method='split'"
+                f"method={self.method!r} subtracts rows from sums, which requires loss='squared', a kernel other than "
+                f"'precomputed' and a map other than 'exact', found loss={self.estimator.loss!r}, "
+                f"kernel={self.estimator.kernel!r} and map={self.estimator.map!r}; use method='split'"
             )
 
     @property
@@ -144,16 +150,23 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         return model.loss == "squared" and not is_exact(model) and not pairwise and model.solver in ("auto", "features")
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
-        """Learn from rows, and how far predictions are off on rows that were not learned from.
+        """Fit the regressor to rows, and learn how large its errors are on rows outside the training rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
-        y : array of shape (n_rows,)
-        sample_weight : array of shape (n_rows,) or None
-            Given to the estimator. Residuals count alike.
-        groups : array of shape (n_rows,) or None
-            Each of these groups is covered by itself, by the residuals of its own rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
+            The rows.
+        y : array-like of shape (n_samples,), default=None
+            The targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows for the regressor. All residuals count equally.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of rows, each of which is covered separately, by the residuals of its own rows.
+
+        Returns
+        -------
+        ConformalRegressor
+            The fitted predictor itself.
         """
         self.check_arguments()
         if y is None:
@@ -185,10 +198,12 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         return "jackknife+" if n_rows <= MOST_EACH else "cv+"
 
     def _fit_split(self, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
-        """Fit on most rows; the numbers of those that were set aside."""
+        """Fit to most rows; return the numbers of those that were set aside."""
         count = int(np.ceil(float(self.holdout) * len(order)))
         if not 0 < count < len(order):
-            raise ValueError(f"holdout={self.holdout:g} leaves no rows on one side of n_samples={len(order)}")
+            raise ValueError(
+                f"holdout={self.holdout:g} of n_samples={len(order)} leaves no rows to train on or none to set aside"
+            )
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
         self.estimator_ = clone(self.estimator)
         self.estimator_.fit(part_of(X, kept), y[kept], None if weight is None else weight[kept])
@@ -198,7 +213,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         return aside
 
     def _fit_left_out(self, method: str, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
-        """Fit on all rows and leave some out; the numbers of these."""
+        """Fit to all rows and leave some out; return their numbers."""
         self.estimator_ = clone(self.estimator).set_params(keep_statistics=True)
         self.estimator_.fit(X, y, weight)
         if method == "jackknife+":
@@ -206,51 +221,54 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
             own = np.ones(len(chosen)) if weight is None else weight[chosen]
             left_out = without_each(self.estimator_, part_of(X, chosen), y[chosen], own)
         elif len(order) < 2:
-            raise ValueError(f"method='cv+' needs two rows of positive weight at least, found n_samples={len(order)}")
+            raise ValueError(f"method='cv+' needs at least two rows of positive weight, found n_samples={len(order)}")
         else:
             chosen, folds = np.sort(order), np.empty(len(y), dtype=np.int64)
             folds[order] = np.arange(len(order)) % min(int(self.n_folds), len(order))
             weights = None if weight is None else weight[chosen]
             left_out = without_folds(self.estimator_, part_of(X, chosen), y[chosen], weights, folds[chosen])
         self.left_out_, self.residuals_ = left_out, np.abs(left_out.residuals)
-        if not self.estimator.keep_statistics:  # which have done their part
+        if not self.estimator.keep_statistics:  # the sums are no longer needed
             self.estimator_.set_params(keep_statistics=False).statistics_ = None
         return chosen
 
     def _outermost(self, X: Any) -> tuple[Matrix, Matrix]:
-        """The least and the largest prediction for every row: of quantiles the outermost."""
+        """Return the smallest and the largest prediction for every row, which differ for quantiles."""
         predicted = to_numpy(self.estimator_.predict(X))
         return (predicted, predicted) if predicted.ndim == 1 else (predicted.min(axis=1), predicted.max(axis=1))
 
     def predict(self, X: Any) -> Any:
-        """What the regressor predicts.
+        """Return the predictions of the regressor.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        array of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            The predictions.
         """
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
     def predict_interval(self, X: Any, coverage: float | None = None, groups: Any = None) -> Matrix:
-        """The intervals of rows.
+        """Return the intervals of rows.
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
+            The rows.
         coverage : float or None, default=None
-            Another share than that of the constructor; nothing is fitted again for it.
-        groups : array of shape (n_rows,) or None, default=None
-            The groups of the rows, where ``fit`` was given groups.
+            Another coverage than that of the constructor, for which nothing has to be fitted again.
+        groups : array-like of shape (n_samples,) or None, default=None
+            The groups of the rows, if ``fit`` was given groups.
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
-            The lower and the upper bound; infinite where too few rows calibrate for this coverage.
+        ndarray of shape (n_samples, 2)
+            The lower and the upper bound; infinite if there are too few calibration rows for this coverage.
         """
         check_is_fitted(self)
         level = float(self.coverage if coverage is None else coverage)

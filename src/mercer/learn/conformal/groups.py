@@ -1,4 +1,4 @@
-"""Groups of rows, each of which is to be covered by itself."""
+"""Groups of rows, each of which is covered separately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64]
 
 
 def learned_groups(groups: Any, n_rows: int) -> tuple[NDArray[Any], Numbers]:
-    """The groups that there are, and the number of that of every row; all rows are one group where none are given."""
+    """Return the groups, and the number of the group of every row; without groups, all rows are one group."""
     if groups is None:
         return np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
     groups = np.asarray(groups)
@@ -24,13 +24,13 @@ def learned_groups(groups: Any, n_rows: int) -> tuple[NDArray[Any], Numbers]:
 
 
 def known_codes(groups: Any, known: NDArray[Any], grouped: bool, n_rows: int) -> Numbers:
-    """The numbers of the groups of new rows; an error where one of them was not learned."""
+    """Return the numbers of the groups of new rows; raise an error if one of them was not learned."""
     if not grouped:
         if groups is not None:
             raise ValueError("groups were given for new rows, but fit was given none")
         return np.zeros(n_rows, dtype=np.int64)
     if groups is None:
-        raise ValueError(f"expected the groups of the rows, among {known.tolist()!r:.200}, found None")
+        raise ValueError(f"fit was given the groups {known.tolist()!r:.200}, so new rows need groups, found None")
     groups = np.asarray(groups)
     check_length(groups, n_rows)
     places = np.minimum(np.searchsorted(known, groups), len(known) - 1)
@@ -42,13 +42,13 @@ def known_codes(groups: Any, known: NDArray[Any], grouped: bool, n_rows: int) ->
 
 
 def check_length(groups: NDArray[Any], n_rows: int) -> None:
-    """Refuse anything but one group for every row."""
+    """Refuse anything other than one group per row."""
     if groups.shape != (n_rows,):
         raise ValueError(f"expected one group for each of {n_rows} rows, found an array of shape {groups.shape}")
 
 
 def warn_of_small(known: NDArray[Any], codes: Numbers, coverage: float, grouped: bool) -> None:
-    """Say which groups have too few rows for this coverage: what they are promised is everything."""
+    """Issue a warning about groups with too few rows for this coverage, whose sets and intervals contain everything."""
     counts = np.bincount(codes, minlength=len(known))
     small = [rank(coverage, count) > count for count in counts.tolist()]
     if any(small):

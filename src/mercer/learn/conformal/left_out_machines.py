@@ -1,13 +1,13 @@
-r"""Ridge regression without some of its rows: the coefficients that a fit on all other rows would give.
+r"""Ridge regression without some of its rows: the coefficients that a fit to all other rows would give.
 
-With A the second moments of features about their mean plus alpha, a row with features z, weight s and residual e has
-the leverage :math:`h = s\,((z - \bar z)^\top A^{-1} (z - \bar z) + 1 / n)`, and without it the coefficients are
+With A the centred second moments of features plus alpha, a row with features z, weight s and residual e has the
+leverage :math:`h = s\,((z - \bar z)^\top A^{-1} (z - \bar z) + 1 / n)`. Without this row, the coefficients are
 
 .. math:: w - \frac{s\,e}{1 - h}\, A^{-1} (z - \bar z)
 
 and the residual of the row is :math:`e / (1 - h)` (Cook and Weisberg, Residuals and influence in regression, 1982).
-Without an intercept there is no mean, and no 1 / n. The sums of a fold of rows are taken back from those of all rows.
-The map, the preparation and alpha stay as all rows have made them.
+Without an intercept there is no mean, and no 1 / n. The sums of a fold of rows are subtracted from those of all rows.
+The map, the preparation and alpha remain those of all rows.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ...data.block import part_of
+from ..left_out.decision_values import NEAREST
 from ..regressor import KernelRegressor
-from ..validation.left_out import NEAREST
 
 Matrix = NDArray[np.float64]
 
 
 class LeftOutMachines(NamedTuple):
-    """Machines that have not learned from some rows, and how far off they are on these.
+    """Machines trained without some rows, and their errors on these rows.
 
     Parameters
     ----------
     coef : ndarray of shape (n_machines, D)
+        The coefficients.
     intercept : ndarray of shape (n_machines,)
+        The constants.
     machine : ndarray of shape (n_rows,)
-        Which of the machines has not learned from a row.
+        The number of the machine that was trained without a row.
     residuals : ndarray of shape (n_rows,)
-        The target of every row less what that machine predicts for it.
+        The target of every row minus the prediction of that machine.
     """
 
     coef: Matrix
@@ -46,14 +48,23 @@ class LeftOutMachines(NamedTuple):
 
 
 def without_each(model: KernelRegressor, X: Any, y: Matrix, weight: Matrix) -> LeftOutMachines:
-    """One machine for each of some rows of ``fit``, which has learned from all others, without another fit.
+    """Return one machine for each of some rows of ``fit``, trained on all others, without another fit.
 
     Parameters
     ----------
     model : KernelRegressor
-        With one target, ``loss="squared"`` and its sums.
-    X : matrix or frame
-    y, weight : ndarray of shape (n_rows,)
+        A regressor with one target, ``loss="squared"`` and its sums.
+    X : matrix or data frame
+        The rows to leave out.
+    y : ndarray of shape (n_rows,)
+        Their targets.
+    weight : ndarray of shape (n_rows,)
+        Their weights.
+
+    Returns
+    -------
+    LeftOutMachines
+        The machines.
     """
     spread, coef = model.posterior(), np.ravel(model.coef_)
     mean = spread.feature_mean
@@ -72,17 +83,25 @@ def without_each(model: KernelRegressor, X: Any, y: Matrix, weight: Matrix) -> L
 def without_folds(
     model: KernelRegressor, X: Any, y: Matrix, weight: Matrix | None, folds: NDArray[np.int64]
 ) -> LeftOutMachines:
-    """One machine for each fold of the rows of ``fit``, which has learned from all others.
+    """Return one machine for each fold of the rows of ``fit``, trained on all others.
 
     Parameters
     ----------
     model : KernelRegressor
-        With one target, ``loss="squared"`` and its sums.
-    X : matrix or frame
+        A regressor with one target, ``loss="squared"`` and its sums.
+    X : matrix or data frame
         All rows of ``fit``.
-    y, weight : ndarray of shape (n_rows,); weight may be None
+    y : ndarray of shape (n_rows,)
+        Their targets.
+    weight : ndarray of shape (n_rows,) or None
+        Their weights.
     folds : ndarray of shape (n_rows,)
-        The fold of every row, from 0 on.
+        The fold of every row, starting with 0.
+
+    Returns
+    -------
+    LeftOutMachines
+        The machines.
     """
     residuals, found = np.empty(len(y)), []
     for fold in range(int(folds.max()) + 1):

@@ -1,6 +1,6 @@
-"""Which of the scores of rows that were not learned from bounds that of a new row.
+"""The score, among those of rows outside the training rows, that bounds the score of a new row.
 
-Of n + 1 scores whose order is random, the last is among the k smallest with a probability of k / (n + 1) at least.
+Among n + 1 scores in random order, the last is one of the k smallest with a probability of at least k / (n + 1).
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 ROUNDING = 1e-9
-"""How far a product may be above a whole number that it is taken for."""
+"""How far a product may exceed an integer and still be treated as that integer."""
 FEW = 4096
-"""Rows whose values are sorted one by one; those of more are counted by machine."""
+"""Values of at most this number of rows are sorted individually; those of more are counted per machine."""
 HALVINGS = 64
-"""Of an interval, until rounding is all that is left of it."""
+"""The number of times to halve an interval until only rounding errors are left."""
 
 
 def rank(coverage: float, count: int) -> int:
-    """The place, from 1 on, of the score among so many that covers a new one; one more than all where none does."""
+    """Return the position, starting with 1, of the score that covers a new one; ``count + 1`` if none does."""
     return min(count + 1, int(np.ceil((count + 1) * coverage * (1.0 - ROUNDING))))
 
 
 def bound(scores: Matrix, coverage: float) -> float:
-    """The score that a new one is not above, with this probability at least; infinity where there are too few.
+    """Return the score that a new one does not exceed with at least this probability; infinity if there are too few.
 
     Examples
     --------
@@ -37,16 +37,23 @@ def bound(scores: Matrix, coverage: float) -> float:
 
 
 def smallest(centres: Matrix, machine: NDArray[np.int64], residuals: Matrix, place: int) -> Matrix:
-    """The value at this place, from 1 on, among those of all rows, for every new row.
+    """Return the value at this position, starting with 1, among those of all rows, for every new row.
 
     Parameters
     ----------
     centres : ndarray of shape (n_new_rows, n_machines)
-        What every machine predicts for every new row.
-    machine, residuals : ndarray of shape (n_rows,)
-        The values are ``centres[:, machine] + residuals``.
+        The prediction of every machine for every new row.
+    machine : ndarray of shape (n_rows,)
+        The machine of every row.
+    residuals : ndarray of shape (n_rows,)
+        The residuals; the values are ``centres[:, machine] + residuals``.
     place : int
-        Up to the number of rows; infinity is what is found beyond, and minus infinity at 0.
+        The position. Beyond the number of rows the value is infinite, and at 0 minus infinity.
+
+    Returns
+    -------
+    ndarray of shape (n_new_rows,)
+        The values.
     """
     if not 1 <= place <= len(residuals):
         return np.full(len(centres), -np.inf if place < 1 else np.inf)
@@ -55,7 +62,7 @@ def smallest(centres: Matrix, machine: NDArray[np.int64], residuals: Matrix, pla
     parts = [np.sort(residuals[machine == one]) for one in range(centres.shape[1])]
     low = centres.min(axis=1) + residuals.min()
     high = centres.max(axis=1) + residuals.max()
-    for _ in range(HALVINGS):  # as many values as the place asks for are never above high
+    for _ in range(HALVINGS):  # at least ``place`` values never exceed high
         middle = low + 0.5 * (high - low)
         count = sum(
             np.searchsorted(part, middle - centre, "right") for part, centre in zip(parts, centres.T, strict=True)

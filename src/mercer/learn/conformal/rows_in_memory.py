@@ -1,4 +1,4 @@
-"""Rows that wrappers around learners can split."""
+"""Rows that conformal predictors can split."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ...data.frames import is_frame
 
 
 def rows_in_memory(X: Any) -> Any:
-    """Rows of which some can be taken out by number; a table is refused."""
+    """Return rows from which some can be selected by number; a table is refused."""
     if isinstance(X, Table):
-        raise TypeError("rows are split and left out by number: expected a matrix or a frame in memory, found a table")
+        raise TypeError("rows are selected by number: expected a matrix or a data frame in memory, found a table")
     if is_frame(X):
         return X
     if sp.issparse(X):

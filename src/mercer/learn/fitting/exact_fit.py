@@ -16,12 +16,12 @@ from sklearn.base import clone
 
 from ..._tiles import TILE
 from ...maps import FeatureMap
+from ..left_out.decision_values import coordinates, left_out_each
 from ..losses import SquaredHinge
 from ..solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
 from ..solvers.choice import CANDIDATE_LANDMARKS
 from ..solvers.landmarks import LandmarkNewton
 from ..solvers.newton import Report
-from ..validation.left_out import coordinates, left_out_each
 from .exact_rows import ExactRows
 from .landmark_fit import LandmarkFit
 

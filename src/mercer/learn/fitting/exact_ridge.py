@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ...maps import FeatureMap
 from ..argument_types import PenaltyArgument
+from ..left_out.leverages import LeftOut
 from ..passes.fit_passes import Passes
 from ..solvers.ridge import RidgeEnd, best_of
 from ..solvers.row_ridge import RowRidge, RowSolution
-from ..validation.leverages import LeftOut
 from .exact_rows import ExactRows
 from .placement import placement_of
 

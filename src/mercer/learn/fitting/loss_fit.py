@@ -16,6 +16,7 @@ from ..estimates.memory_estimates import Extent, check_after, fit_memory, room_f
 from ..features.design import Design
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures
 from ..features.prepared_rows import PreparedRows
+from ..left_out.decision_values import coordinates
 from ..losses import Loss, SmoothedLoss
 from ..protocols import LinearMachine
 from ..solvers.choice import expected_cost, has_landmark_values, works_wide
@@ -25,7 +26,6 @@ from ..solvers.liblinear import check_copies
 from ..solvers.newton import Newton, Report, Solution
 from ..solvers.wide import SampledFeatures
 from ..solvers.wide_ridge import landmark_count
-from ..validation.left_out import coordinates
 from .landmark_fit import LandmarkFit
 from .placement import placement_of
 

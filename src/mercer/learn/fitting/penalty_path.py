@@ -4,10 +4,10 @@ The penalties go from the strongest to the weakest. Each fit begins with the coe
 preconditioner: most take a few steps. How well each would do on new rows is told by its mean loss on
 
 - rows that are left out (``"loo"``): each by itself, by a Newton step from the coefficients of all rows, see
-  :mod:`mercer.learn.validation.left_out`. Of more than 1,000 rows a sample of 2,048 is left out so, one by one, which
-  takes a factor of the Hessian of every class and penalty. On landmarks and wide features there is no such factor: of
-  more than 1,000 rows one in ten, 4,096 at most, are left out together, and a few steps from the coefficients of all
-  rows bring the objective without them near its least value.
+  :mod:`mercer.learn.left_out.decision_values`. Of more than 1,000 rows a sample of 2,048 is left out so, one by one,
+  which takes a factor of the Hessian of every class and penalty. On landmarks and wide features there is no such
+  factor: of more than 1,000 rows one in ten, 4,096 at most, are left out together, and a few steps from the
+  coefficients of all rows bring the objective without them near its least value.
 - rows that are held out (``"holdout"``): one in five, by the seed of the map, takes no part in the fits of the path. At
   the end all rows do, in a fit at the penalty that is chosen, from its coefficients without them.
 
@@ -30,17 +30,17 @@ from ..._tiles import run_tiles, single_threaded_blas
 from ..features.chosen_rows import RowNumbers
 from ..features.design import Design
 from ..features.feature_matrix import FeatureMatrix
+from ..left_out.calibration import KEPT, SAMPLE, SMALL
+from ..left_out.decision_values import Curvature, left_out_each, slopes_and_curvatures, without
 from ..losses import Loss, SmoothedLoss
 from ..passes.checkpoint_state import Unkept
 from ..solvers.conjugate_gradients import solver_for
 from ..solvers.newton import NEGLIGIBLE, Newton, Report, Solution, Values
-from ..validation.calibration import KEPT, SAMPLE, SMALL
-from ..validation.left_out import Curvature, left_out_each, slopes_and_curvatures, without
 from .loss_fit import Sharpening, counted, features_of_few
 
 Matrix = NDArray[np.float64]
 
-LOO, HOLDOUT, GCV = "loo", "holdout", "gcv"
+LOO, HOLDOUT, GCV, EVIDENCE = "loo", "holdout", "gcv", "evidence"
 STRENGTHS = tuple(np.logspace(-2.0, 3.0, 11).tolist())
 """What the loss counts beside ||w||^2 / 2, where penalties are not given."""
 HELD_SHARE = 0.2
@@ -63,7 +63,7 @@ class PenaltyPath(NamedTuple):
     Attributes
     ----------
     rule : str
-        How scores are found: "loo", "holdout" or "gcv".
+        How scores are found: "loo", "holdout", "gcv" or "evidence".
     penalties : tuple of floats
         The values of C, or of alpha.
     scores : tuple of floats

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .column_scales import WIDEST
+from .offsets_and_factors import WIDEST
 from .row_kinds import WORDS
 
 if TYPE_CHECKING:

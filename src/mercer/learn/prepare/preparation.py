@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import _core
+from ..._array import dense
 from ..._caller import warn_caller
 from ...data.block import Block
 from ...data.disguised_text import remarks
@@ -26,13 +27,13 @@ from ...data.times import parts as parts_of_dates
 from ..statistics.column_summaries import Summary, joined, summarise
 from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
-from .column_scales import Spread, offset_and_factor, within_reach
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
 from .new_gaps import NewGaps
+from .offsets_and_factors import Spread, offset_and_factor, reach_slopes, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Tails, heavy_tails
-from .unit_rows import unit_rows
+from .unit_rows import pull_unit_rows, unit_rows
 
 SCALES = ("auto", "standard", "common", "unit", "minmax", None)
 COLUMN_SCALES = ("standard", "common", "minmax")
@@ -642,11 +643,12 @@ class Preparation:
 
     def labels(self, n_columns: int) -> list[str]:
         """What the prepared columns are called."""
-        encoded = self._encoded_labels(n_columns)
+        encoded = self.encoded_labels(n_columns)
         kept = encoded if self.kept is None else [encoded[place] for place in self.kept]
         return kept + [f"{self.source_of(int(place))} is missing" for place in self._indicated]
 
-    def _encoded_labels(self, n_columns: int) -> list[str]:
+    def encoded_labels(self, n_columns: int) -> list[str]:
+        """What the encoded columns are called."""
         if self.columns is None:
             return [self.source_of(place) for place in range(n_columns)]
         return [label for column in self.columns for label in column.labels(self.dates)]
@@ -662,6 +664,60 @@ class Preparation:
         if self.columns is None:
             return [(self.source_of(place), range(place, place + 1)) for place in range(self.n_encoded or 0)]
         return [(column.name, range(first, first + self.width_of(column))) for first, column in self._places]
+
+    def encoded_sources(self, n_columns: int) -> Places:
+        """The numbers of the columns that encoded columns come from."""
+        return np.arange(n_columns) if self.columns is None else np.repeat(np.arange(len(self._widths)), self._widths)
+
+    def prepared_sources(self, n_columns: int) -> Places:
+        """The numbers of the columns that prepared columns come from, indicators of gaps among them."""
+        encoded = self.encoded_sources(n_columns)
+        return np.concatenate([self._of_kept(encoded), encoded[self._indicated]])
+
+    def pullback(self, X: Any, G: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The gradients of a function of prepared rows with respect to the encoded columns, by the chain rule.
+
+        Parameters
+        ----------
+        X : rows as they are, dense or CSR, or a frame
+        G : ndarray of shape (n_rows, n_prepared)
+            Its gradients with respect to the prepared columns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_encoded)
+            0 at gaps, and for columns that are left out. Levels are taken for numbers between 0 and 1.
+        """
+        encoded = self._coded(X).dense() if self.sparse_levels else self.encode(X)
+        encoded = np.array(dense(encoded), dtype=np.float64)
+        gaps = np.isnan(encoded)
+        if gaps.any():
+            encoded[gaps] = np.asarray(self._fillings)[np.nonzero(gaps)[1]]
+        found, slopes = np.zeros_like(encoded), np.ones_like(encoded)
+        tamed = encoded
+        if self.tamed is not None:
+            slopes[:, self.tamed.columns] = self.tamed.slopes(encoded[:, self.tamed.columns])
+            tamed = self.tamed.of(encoded)
+        rows = tamed if self.kept is None else tamed[:, self.kept]
+        count = rows.shape[1]
+        found[:, slice(None) if self.kept is None else self.kept] = self._pull_scaled(rows, G[:, :count])
+        found *= slopes
+        found[gaps] = 0.0
+        return found
+
+    def _pull_scaled(self, rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same back through scaling, of columns without their indicators."""
+        count = rows.shape[1]
+        if self.column_scales is not None:
+            G = G * self.column_scales[:count]
+        if self.scale == "unit":
+            return pull_unit_rows(rows, G)
+        if self.factor is None:
+            return G
+        if self._has_reach:
+            offset = np.zeros(count) if self.offset is None else self.offset[:count]
+            G = G * reach_slopes((rows - offset) * self.factor[:count])
+        return G * self.factor[:count]
 
     @property
     def _indicated(self) -> list[int]:

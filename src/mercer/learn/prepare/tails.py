@@ -40,6 +40,11 @@ class Tails(NamedTuple):
             away = (values.astype(np.float64) - self.centre[places]) / self.spread[places]
         return np.arcsinh(np.clip(away, -largest, largest))
 
+    def slopes(self, values: Vector) -> Vector:
+        """Derivatives of what taming makes of entries of these columns, one column each."""
+        with np.errstate(over="ignore"):
+            return 1.0 / (self.spread * np.hypot(1.0, (values - self.centre) / self.spread))
+
     def of(self, X: Any) -> Any:
         """Rows, dense or CSR, with these columns tamed and others as they are."""
         if not sp.issparse(X):

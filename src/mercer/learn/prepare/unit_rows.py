@@ -26,6 +26,14 @@ def unit_rows(X: Any) -> Any:
     return scaled_rows(X, 1.0 / norms)
 
 
+def pull_unit_rows(rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The gradients of a function of rows of norm 1 with respect to the rows before; 0 for a row of zeros."""
+    norms = np.sqrt(squares(rows))[:, None]
+    units = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
+    along = (G * units).sum(axis=1, keepdims=True)
+    return np.divide(G - along * units, norms, out=np.zeros_like(rows), where=norms > 0.0)
+
+
 def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
     """Every row divided by a number."""
     if sp.issparse(X):

@@ -48,7 +48,7 @@ FORCING = 0.1
 SLOWED = 0.25
 """They go on while a step lowers the model by more than this share of what their steps have on average."""
 GOOD_SLOPE = 1e-4
-"""A whole step is taken as it is where the slope at its end is below this share of that at its start."""
+"""A whole step is taken as it is where the slope at its end is below this share of that halfway."""
 SEARCH_STEPS = 60
 NARROW = 1e-9
 """The lengths between which a slope turns, apart by this share of themselves, are one."""
@@ -468,12 +468,19 @@ class Newton:
             own = self.sums(self.ridge * (W + t * step) * step)
             return own + self.by_problem(summed_products(self.loss.slope(at), V))
 
-        low = np.zeros(F.shape[1])
-        high = np.ones_like(low)
-        below, above, gain = slope(low), slope(high), np.zeros_like(low)
+        low, high = np.zeros(F.shape[1]), np.ones(F.shape[1])
+        below, above = slope(low), slope(high)
         flat = LEVEL * np.abs(below)
-        if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():
+        half = 0.5 * high
+        middle = slope(
+            half
+        )  # the slope at the start says nothing: it may be millions of times as steep as soon after it
+        if (np.abs(above) <= GOOD_SLOPE * np.maximum(-middle, 0.0)).all():
             return high
+        falls = middle < 0
+        low, below = np.where(falls, half, low), np.where(falls, middle, below)
+        high, above = np.where(falls, high, half), np.where(falls, above, middle)
+        gain = -below * low
         for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
             if (above >= 0).all():
                 break

@@ -278,34 +278,3 @@ class Leverages(NamedTuple):
         """Those of rows."""
         open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
         return (open_**2).sum(axis=0) + self.of_intercept
-
-
-class Posterior(NamedTuple):
-    """The spread of predictions: noise about the fit, and what the rows leave open of the coefficients."""
-
-    factor: tuple[Matrix, bool]
-    feature_mean: Matrix
-    noise: Matrix
-    weight: float
-    intercept: bool
-
-    @classmethod
-    def of(cls, moments: Moments, alpha: float, intercept: bool, precision: float) -> Posterior | None:
-        """None where the features depend on each other."""
-        centred = moments.centred(intercept)
-        factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
-        if factor is None:
-            return None
-        coef, total = scipy.linalg.cho_solve(factor, centred.cross), float(moments.weight[0])
-        inverse, _ = scipy.linalg.lapack.dpotri(factor[0], lower=1)
-        freedom = len(coef) - alpha * float(np.trace(inverse)) + intercept
-        # ||y - Zw||^2 = y'y - 2 w'Z'y + w'Z'Z w, and Z'Z w = Z'y - alpha w.
-        residual = np.diag(centred.squares) - (coef * centred.cross).sum(axis=0) - alpha * (coef**2).sum(axis=0)
-        noise = np.maximum(residual, 0.0) / max(total - freedom, 1.0)
-        return cls(factor, centred.feature_mean, noise, total, intercept)
-
-    def deviations(self, Z: NDArray[Any]) -> Matrix:
-        """The standard deviation of a new target at every row, one column per target."""
-        open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
-        spread = 1.0 + (open_**2).sum(axis=0) + self.intercept / self.weight
-        return np.sqrt(spread[:, None] * self.noise)

@@ -77,3 +77,8 @@ def within_reach(values: NDArray[Any]) -> NDArray[Any]:
     out = values.copy()
     out[far] = np.copysign(WIDEST + np.log1p(away[far] - WIDEST), values[far])
     return out
+
+
+def reach_slopes(values: Vector) -> Vector:
+    """Derivatives of what :func:`within_reach` makes of entries."""
+    return 1.0 / (1.0 + np.maximum(np.abs(values) - WIDEST, 0.0))

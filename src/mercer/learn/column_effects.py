@@ -1,0 +1,225 @@
+r"""What columns do to predictions: gradients, explanations of rows, and importances.
+
+A machine is a linear model on features, :math:`f(x) = \langle w, z(x)\rangle + b`, and every map knows the gradient of
+its features in closed form, so that those of f are exact.
+
+- A *gradient* is in the units of the user's columns, by the chain rule through the preparation.
+- An *explanation* divides f(x) less f at a baseline among the columns. The gradient is integrated along the line from
+  the baseline to the row, in prepared columns, where tails are tamed; what the columns get adds up to the difference
+  (Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, 2017).
+- The *importance* of a column is the mean, over rows, of the variance that f would have at a row if the column alone
+  were drawn anew and f were linear: the squared gradient times the variance of the column. Columns of 0 and 1 that
+  stand for the levels of one column are drawn together, with their covariance; so are the parts of dates, and the
+  indicator of gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import dense, double, to_numpy
+from .._checks import check_whole
+from .._tiles import single_threaded_blas
+from ..data import ArrayTable, Table
+from ..data.block import part_of
+from ..data.table_rows import placed
+from ..kernels import Kernel
+from ..maps.nystrom_parameters import restored
+from .machine import KernelMachine, numbered
+
+Matrix = NDArray[np.float64]
+
+ROWS_AT_ONCE = 256
+MOST_ROWS = 2048
+"""Rows that importances are taken over, at most; of more, so many that are evenly spaced."""
+N_POINTS = 16
+"""Points between the baseline and a row: the integral is exact for polynomials of degree 31."""
+
+
+class ColumnEffects(KernelMachine):
+    """A linear model on features that tells what its columns do."""
+
+    coef_: NDArray[Any]
+
+    def gradient(self, X: Any) -> Matrix:
+        r"""Compute the derivatives of decision values with respect to the columns.
+
+        They are those of :math:`\langle w, z(x)\rangle`: of the predictions of a regressor, or of the logarithm of
+        those of ``loss="poisson"``, and of ``decision_function`` of a classifier, inside the region of the rows of
+        ``fit``. Needs a map with a gradient in closed form: all but :class:`mercer.Nystrom` with kernels that have no
+        derivatives.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns) or (n_rows, n_outputs, n_columns)
+            In units of the output per unit of the column; 0 at a gap, and for columns that are left out. A column of
+            levels has an entry for every level, and dates in parts one for every part: ``preparation_.encoded_labels``
+            has their names.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
+        >>> model = KernelRegressor(alpha=1e-4, random_state=0).fit(X, X[:, 0] ** 2)
+        >>> (model.gradient([[0.5, 0.5]]) + 0.0).round(2)
+        array([[1., 0.]])
+        """
+        parts = []
+        for raw, prepared in self._parts(X):
+            slopes = self._slopes(prepared)
+            each = [self.preparation_.pullback(raw, slopes[:, output]) for output in range(slopes.shape[1])]
+            parts.append(np.stack(each, axis=1))
+        return self._by_output(np.concatenate(parts))
+
+    def explain(self, X: Any, baseline: Any = None, n_points: int = N_POINTS) -> Matrix:
+        """Divide the decision values of rows among the columns.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        baseline : rows of the same kind, or None, default=None
+            Whose mean, once they are prepared, is what rows are compared with. None takes the landmarks, which are
+            rows of ``fit``, or the rows of X where the map has none.
+        n_points : int, default=16
+            The points between the baseline and a row at which gradients are taken.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features_in_) or (n_rows, n_outputs, n_features_in_)
+            What every column adds to the decision value. The sum over columns is the decision value less that at the
+            baseline, inside the region of the rows of ``fit`` and to the precision of the integral.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
+        >>> model = KernelRegressor(alpha=1e-4, random_state=0).fit(X, X[:, 0] + 2 * X[:, 1])
+        >>> model.explain([[0.5, -0.5]], baseline=[[0.0, 0.0]]).round(2)
+        array([[ 0.5, -1. ]])
+        """
+        check_whole("n_points", n_points)
+        if baseline is None:
+            known = self._landmarks()
+            known = np.concatenate([rows for _, rows in self._parts(X)]) if known is None else known
+        else:
+            known = np.concatenate([rows for _, rows in self._parts(baseline)])
+        start, parts = known.mean(axis=0), []
+        points, shares = np.polynomial.legendre.leggauss(n_points)
+        for _, rows in self._parts(X):
+            away = rows - start
+            mean = np.zeros((len(rows), len(self._coefficients), rows.shape[1]))
+            for point, share in zip((0.5 * (points + 1.0)).tolist(), (0.5 * shares).tolist(), strict=True):
+                mean += share * self._slopes(start + point * away)
+            parts.append(mean * away[:, None])
+        return self._by_output(self._by_source(np.concatenate(parts)))
+
+    def importances(self, X: Any) -> Matrix:
+        """How much every column matters among rows, as a share.
+
+        It is the variance that predictions at a row would have if the column alone were drawn anew and they were
+        linear, as a mean over rows: the mean squared gradient times the variance of the column. Every output counts
+        alike.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+            Two rows at least; of more than 2,048 rows, so many that are evenly spaced count.
+
+        Returns
+        -------
+        ndarray of shape (n_features_in_,)
+            Shares that add up to 1; zeros where predictions do not change.
+        """
+        rows = X if isinstance(X, Table) else self._thinned(X)
+        return self._importances(np.concatenate([rows for _, rows in self._parts(rows)]))
+
+    @property
+    def feature_importances_(self) -> Matrix:
+        """The importances of columns among the landmarks of the map, which are rows of ``fit``.
+
+        Other maps keep no rows: :meth:`importances` takes some.
+        """
+        landmarks = self._landmarks() if hasattr(self, "map_") and hasattr(self, "coef_") else None
+        if landmarks is None:
+            raise AttributeError(
+                "feature_importances_ needs a fitted machine with landmarks, which are rows of fit: give rows to "
+                "importances(X)"
+            )
+        if not self.map_.kernel_.has_gradient:
+            raise AttributeError(f"{self.map_.kernel_!r} has no derivatives with respect to columns")
+        return self._importances(landmarks)
+
+    # -- prepared rows and their slopes --------------------------------------------------------------------------------
+
+    @property
+    def _coefficients(self) -> Matrix:
+        return np.atleast_2d(self.coef_).astype(np.float64)
+
+    def _landmarks(self) -> Matrix | None:
+        """Landmarks of the map, prepared, that rows of numbers have been; None where there are none."""
+        params = self.map_.fitted_.parameters
+        if not (self.map_.fitted_.construction.evaluates_kernel and isinstance(self.map_.kernel_, Kernel)):
+            return None
+        return np.asarray(double(dense(restored(params.landmarks, self.map_.n_features_in_))))
+
+    def _thinned(self, X: Any) -> Any:
+        """Rows in memory, few enough."""
+        X = self._checked(X, reset=False)
+        count = int(X.shape[0])
+        return part_of(X, np.arange(0, count, -(-count // MOST_ROWS))) if count > MOST_ROWS else X
+
+    def _parts(self, X: Any) -> Iterator[tuple[Any, Matrix]]:
+        """A few rows at a time, as they are and as dense prepared rows."""
+        check_is_fitted(self)
+        table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
+        for first, block in numbered(table):
+            for start in range(0, block.X.shape[0], ROWS_AT_ONCE):
+                raw = part_of(block.X, slice(start, start + ROWS_AT_ONCE))
+                numbers = range(first + start, first + start + raw.shape[0])
+                yield raw, np.asarray(double(dense(to_numpy(placed(table, self.preparation_, raw, numbers)))))
+        self.preparation_.new_gaps.clear()
+
+    def _slopes(self, prepared: Matrix) -> Matrix:
+        """Derivatives of decision values with respect to prepared columns: (n_rows, n_outputs, n_prepared)."""
+        with single_threaded_blas():
+            each = [self.map_.fitted_.pullback(prepared, one[None]) for one in self._coefficients]
+        return np.stack(each, axis=1)
+
+    def _by_output(self, effects: Matrix) -> Matrix:
+        """Without the axis of outputs where there is one by itself, of one target or two classes."""
+        alone = np.ndim(self.coef_) == 1 or (hasattr(self, "classes_") and len(self.coef_) == 1)
+        return effects[:, 0] if alone else effects
+
+    def _by_source(self, effects: Matrix) -> Matrix:
+        """Sums over the prepared columns that come from the same column of the user's."""
+        sources = self.preparation_.prepared_sources(int(self.n_features_in_))
+        found = np.zeros((int(self.n_features_in_), *effects.shape[:-1]))
+        np.add.at(found, sources, np.moveaxis(effects, -1, 0))
+        return np.moveaxis(found, 0, -1)
+
+    def _importances(self, prepared: Matrix) -> Matrix:
+        about = prepared - prepared.mean(axis=0)
+        variance, sources = np.mean(about**2, axis=0), self.preparation_.prepared_sources(int(self.n_features_in_))
+        widths = np.bincount(sources, minlength=int(self.n_features_in_))
+        alone, totals = widths[sources] == 1, np.zeros((len(self._coefficients), int(self.n_features_in_)))
+        for start in range(0, len(prepared), ROWS_AT_ONCE):
+            slopes = self._slopes(prepared[start : start + ROWS_AT_ONCE])
+            totals[:, sources[alone]] += ((slopes**2).sum(axis=0) * variance)[:, alone]
+            for source in np.flatnonzero(widths > 1).tolist():
+                columns = np.flatnonzero(sources == source)
+                moves = slopes[:, :, columns] @ about[:, columns].T
+                totals[:, source] += np.mean(moves**2, axis=2).sum(axis=0)
+        sums = totals.sum(axis=1, keepdims=True)
+        shares = np.divide(totals, sums, out=np.zeros_like(totals), where=sums > 0.0)
+        return shares.sum(axis=0) / max(1, int(np.count_nonzero(sums)))

@@ -1,0 +1,120 @@
+r"""What the rows leave open of a ridge regression: the posterior of the Gaussian process that it is.
+
+With A the second moments of features about their means plus alpha, and noise of the variance :math:`\sigma^2`, the
+coefficients have the covariance :math:`\sigma^2 A^{-1}`. The features may miss a part of the kernel, as those of
+landmarks do: what is left of it is as open after the fit as before, with :math:`\sigma^2 / \alpha` times its
+covariance.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ..._random import Stream
+from ..statistics import Moments
+from .ridge import cholesky
+
+Matrix = NDArray[np.float64]
+
+
+class Posterior(NamedTuple):
+    """The spread of predictions: noise about the fit, and what the rows leave open of the coefficients.
+
+    Attributes
+    ----------
+    factor : tuple
+        That of A, in its lower half.
+    feature_mean : ndarray of shape (D,)
+    noise : ndarray of shape (n_targets,)
+        The variance of every target about the fit: squared residuals over the number of rows less the effective number
+        of coefficients.
+    weight : float
+        The number of rows.
+    intercept : bool
+    alpha : float
+    """
+
+    factor: tuple[Matrix, bool]
+    feature_mean: Matrix
+    noise: Matrix
+    weight: float
+    intercept: bool
+    alpha: float
+
+    @classmethod
+    def of(cls, moments: Moments, alpha: float, intercept: bool, precision: float) -> Posterior | None:
+        """None where the features depend on each other."""
+        centred = moments.centred(intercept)
+        factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
+        if factor is None:
+            return None
+        coef, total = scipy.linalg.cho_solve(factor, centred.cross), float(moments.weight[0])
+        inverse, _ = scipy.linalg.lapack.dpotri(factor[0], lower=1)
+        freedom = len(coef) - alpha * float(np.trace(inverse)) + intercept
+        # ||y - Zw||^2 = y'y - 2 w'Z'y + w'Z'Z w, and Z'Z w = Z'y - alpha w.
+        residual = np.diag(centred.squares) - (coef * centred.cross).sum(axis=0) - alpha * (coef**2).sum(axis=0)
+        noise = np.maximum(residual, 0.0) / max(total - freedom, 1.0)
+        return cls(factor, centred.feature_mean, noise, total, intercept, alpha)
+
+    @property
+    def of_intercept(self) -> float:
+        """What the constant adds to every variance, in units of the noise."""
+        return 1.0 / self.weight if self.intercept else 0.0
+
+    def opened(self, Z: NDArray[np.floating]) -> Matrix:
+        """The features of rows in coordinates in which the coefficients are independent, one column per row."""
+        return scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
+
+    def deviations(self, Z: NDArray[np.floating], missed: Matrix | None = None) -> Matrix:
+        """The standard deviation of a new target at every row, one column per target.
+
+        ``missed`` is the part of k(x, x) that the features of every row miss.
+        """
+        spread = 1.0 + (self.opened(Z) ** 2).sum(axis=0) + self.of_intercept
+        if missed is not None:
+            spread = spread + missed / self.alpha
+        return np.sqrt(spread[:, None] * self.noise)
+
+    def covariance(self, Z: NDArray[np.floating], missed: Matrix | None = None) -> Matrix:
+        """The covariance of new targets at all rows, in units of the noise.
+
+        ``missed`` is the part of the kernel matrix that the features of these rows miss.
+        """
+        opened = self.opened(Z)
+        found = opened.T @ opened
+        found += self.of_intercept
+        if missed is not None:
+            found += missed / self.alpha
+        found[np.diag_indices_from(found)] += 1.0
+        return found
+
+    def coefficients(self, rng: Stream, coef: Matrix, count: int) -> tuple[Matrix, Matrix]:
+        """Coefficients and constants as the rows leave them open, with features about their means.
+
+        Parameters
+        ----------
+        rng : Stream
+        coef : ndarray of shape (n_targets, D)
+            Their mean.
+        count : int
+            How many to draw for every target. A larger number begins with the same ones.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_targets, count, D)
+        constants : ndarray of shape (n_targets, count)
+            Of which the mean is 0.
+        """
+        targets, width = coef.shape
+        turns = rng.child("coefficients").normals((count, targets, width)).transpose(1, 0, 2)
+        solved = scipy.linalg.solve_triangular(
+            self.factor[0], turns.reshape(-1, width).T, lower=True, trans="T", check_finite=False
+        )
+        deviation = np.sqrt(self.noise)[:, None]
+        drawn = solved.T.reshape(turns.shape) * deviation[:, :, None]
+        shifts = rng.child("constants").normals((count, targets)).T
+        return coef[:, None] + drawn, shifts * deviation * np.sqrt(self.of_intercept)
