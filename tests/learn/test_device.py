@@ -157,7 +157,7 @@ def test_sums_of_blocks(learner, device, monkeypatch):
     X, f = problem(700)
     expected = clone(learner).fit(X, f).predict(X)
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
-    monkeypatch.setattr("mercer.learn.statistics.device_sums.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.statistics.device_sums.TILE_ROWS", 100)
     found = clone(learner).set_params(device=device).fit(X, f).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 

@@ -358,10 +358,12 @@ class Newton:
             if not (np.isfinite(further).all() and np.isfinite(following).all()):
                 break  # the Hessian is beyond what this precision tells: what was found before is a step too
             step = further
-            # A preconditioner that is too steep somewhere makes what is left there look small: the fall of the model
-            # has to say so too (Nash and Sofer, Assessing a search direction within a truncated-Newton method, 1990).
+            # A preconditioner of another curvature may be too steep somewhere, and what is left there then looks small:
+            # the fall of the model has to say so too (Nash and Sofer, Assessing a search direction within a
+            # truncated-Newton method, 1990).
             fallen = fallen + length * energy
-            if (following <= goal).all() and (taken * length * energy <= SLOWED * fallen).all():
+            is_near = (following <= goal).all()
+            if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
                 break
             energies.append(float(following.max()))
             direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
