@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard csrc/*)
 
+DOCS_NEEDS := sphinx, pydata_sphinx_theme, sphinx_gallery, sphinx_design, sphinx_copybutton, myst_parser, numpydoc
+
 LOWEST_VENV := .venv-lowest
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed
 # polars is of the age of that scikit-learn, which asks for names of columns in a way that polars 2 no longer answers.
@@ -25,7 +27,7 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 export SCIPY_ARRAY_API := 1
 
 .PHONY: help test demo digits test-full test-long test-lowest lint style types check wheel-test sdist-test \
-	pure-wheel-test sanitize mutants fuzz gpu-check bench bench-quick papers papers-full clean
+	pure-wheel-test sanitize mutants fuzz gpu-check bench bench-quick docs papers papers-full clean
 .DELETE_ON_ERROR:
 
 help:
@@ -43,6 +45,7 @@ help:
 	@echo 'make fuzz         feed changed files to the readers; FUZZ_SECONDS=600 for longer'
 	@echo 'make gpu-check    tests and benchmarks that need a GPU, with the Python of GPU_PYTHON and the data of MERCER_DATA'
 	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
+	@echo 'make docs         the site, in build/docs/index.html: guide, gallery, theory and reference; no network when it is read'
 	@echo 'make papers       the papers'"'"' tables and figures, quickly; papers-full goes on with the full ones (hours)'
 	@echo 'make clean        remove what these targets made'
 
@@ -165,6 +168,18 @@ bench: $(INSTALLED)
 bench-quick: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py --quick --json bench.json
 
+DOCS_INSTALLED := $(VENV)/.docs-installed
+$(DOCS_INSTALLED): $(INSTALLED)
+	@echo '== fetching what builds the site'
+	$(BIN)/python -c 'import $(DOCS_NEEDS)' 2>/dev/null || $(BIN)/python -m pip install --progress-bar on '.[docs]'
+	@touch $@
+
+# Every warning is an error: a link that leads nowhere, a formula that cannot be read, an example that fails.
+docs: $(DOCS_INSTALLED)
+	@echo '== the site: a few minutes the first time; afterwards only what has changed'
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --nitpicky --fail-on-warning --keep-going --quiet docs build/docs
+	@echo 'The site: build/docs/index.html'
+
 papers: $(INSTALLED)
 	$(BIN)/python experiments/papers.py
 
@@ -172,5 +187,5 @@ papers-full: $(INSTALLED)
 	$(BIN)/python experiments/papers.py --full
 
 clean:
-	rm -rf $(VENV) $(LOWEST_VENV) build dist bench.json experiments/results/quick .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST_VENV) build dist docs/gallery docs/reference/packages docs/sg_execution_times.rst bench.json experiments/results/quick .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,8 @@
-"""Has the stream changed? Batches of rows against a reference, by a kernel test of two samples at linear cost.
+"""Has the stream changed?
+=======================
 
-Rows are scikit-learn's handwritten digits. From the fifth batch on some of the pictures are darker. Run it with
-``python examples/drift.py``.
+Batches of rows are compared with a reference by a kernel test of two samples, at linear cost. Rows are scikit-learn's
+handwritten digits; from the fifth batch on, one picture in three is darker.
 """
 
 from __future__ import annotations
@@ -38,5 +39,18 @@ def main() -> list[float]:
     return found
 
 
+def draw(found: list[float]) -> None:
+    """p-values on a logarithmic axis, and the level below which a batch is called changed."""
+    from matplotlib import pyplot
+
+    _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")
+    axes.semilogy(range(BATCHES), found, "o", color="#0072b2", label="p-value of a batch")
+    axes.axhline(LEVEL, color="#d55e00", linestyle="--", label=f"level {LEVEL}")
+    axes.axvline(DRIFT_BEGINS - 0.5, color="0.6", linewidth=1, label="pictures become darker")
+    axes.set(xlabel="batch", ylabel="p-value")
+    axes.legend(frameon=False)
+    pyplot.show()
+
+
 if __name__ == "__main__":
-    main()
+    draw(main())

@@ -1,7 +1,8 @@
-"""Intervals for house prices that hold nine prices in ten, also in each of several regions.
+"""How far off may a prediction be?
+================================
 
-The prices are made up, so that the truth is known: some regions have far more varied prices than others. Run it with
-``python examples/intervals.py``.
+Intervals for house prices that hold nine prices in ten, also in each of several regions. The prices are made up, so
+that the truth is known: some regions have far more varied prices than others.
 """
 
 from __future__ import annotations
@@ -41,5 +42,20 @@ def main(n_rows: int = 4000) -> dict[str, tuple[float, float]]:
     return found
 
 
+def draw(found: dict[str, tuple[float, float]]) -> None:
+    """The share of prices that are inside of their intervals, by region."""
+    from matplotlib import pyplot
+
+    _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")
+    for offset, which, colour, label in ((-0.2, 0, "#d55e00", "one width for all"), (0.2, 1, "#0072b2", "by region")):
+        shares = [100 * found[region][which] for region in found]
+        axes.bar([place + offset for place in range(len(found))], shares, 0.38, color=colour, label=label)
+    axes.axhline(90, color="#1f2328", linestyle="--", linewidth=1, label="promised")
+    axes.set(ylabel="prices inside, %", ylim=(60, 105), xticks=range(len(found)))
+    axes.set_xticklabels(found)
+    axes.legend(frameon=False, ncols=3)
+    pyplot.show()
+
+
 if __name__ == "__main__":
-    main()
+    draw(main())

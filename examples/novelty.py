@@ -1,7 +1,8 @@
-"""Which pictures are of a digit that was never seen? p-values of novelty, learned in batches.
+"""Which rows are unlike all that came before?
+===========================================
 
-Rows are scikit-learn's handwritten digits: zeros to four are learned from, then pictures of all digits arrive. Run it
-with ``python examples/novelty.py``.
+p-values of novelty, learned in batches. Rows are scikit-learn's handwritten digits: zeros to fours are learned from,
+then pictures of all digits arrive.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ KNOWN = 5
 LEVEL = 0.05
 
 
-def main() -> tuple[float, float]:
+def main() -> tuple[float, float, list[float]]:
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
     usual = X_train[y_train < KNOWN]
@@ -24,12 +25,27 @@ def main() -> tuple[float, float]:
     for batch in np.array_split(usual, 4):
         model.partial_fit(batch)
     novel = model.predict(X_test) == -1
+    shares = []
     print("digit  called novel  median p-value")
     for digit in range(10):
         rows = y_test == digit
+        shares.append(float(novel[rows].mean()))
         print(f"{digit:5d}  {novel[rows].mean():12.0%}  {np.median(model.pvalues(X_test[rows])):14.3f}")
-    return novel[y_test < KNOWN].mean(), novel[y_test >= KNOWN].mean()
+    return novel[y_test < KNOWN].mean(), novel[y_test >= KNOWN].mean(), shares
+
+
+def draw(shares: list[float]) -> None:
+    """The share of each digit that is called novel."""
+    from matplotlib import pyplot
+
+    _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")
+    axes.bar(range(KNOWN), shares[:KNOWN], color="#0072b2", label="learned from")
+    axes.bar(range(KNOWN, 10), shares[KNOWN:], color="#d55e00", label="never seen")
+    axes.axhline(LEVEL, color="#1f2328", linestyle="--", linewidth=1, label=f"level {LEVEL}")
+    axes.set(xlabel="digit", ylabel="share called novel", xticks=range(10))
+    axes.legend(frameon=False)
+    pyplot.show()
 
 
 if __name__ == "__main__":
-    main()
+    draw(main()[2])

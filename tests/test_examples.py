@@ -50,19 +50,20 @@ def growth(demo, few):
     return demo.grow(few, (60, 120, 240), width=32, budget=0.0)
 
 
-def test_the_readme_prints_what_it_says():
+def test_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = list(BLOCK.finditer(text))
     assert blocks
     assert all(">>>" in block[1] for block in blocks)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     for block in blocks:
         line = text.count("\n", 0, block.start(1))
         test = parser.get_doctest(block[1], names, "README.md", "README.md", line)
         runner.run(test, clear_globs=False)
         names = test.globs
-    assert runner.tries > 20
+    assert runner.tries > 15
     assert runner.failures == 0, "the README shows other output, see above"
 
 
@@ -75,16 +76,6 @@ def test_every_link_in_the_pages_leads_somewhere():
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text(encoding="utf-8")):
             assert (ROOT / target).exists(), f"{page} points at {target}"
-
-
-def test_the_contributing_page_quotes_the_file_as_it_is():
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = page[page.index("## Add a map") : page.index("## Add a kernel")]
-    source = (ROOT / re.findall(r"\]\((src/mercer/maps/[^)]+)\)", section)[0]).read_text(encoding="utf-8")
-    quoted = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert quoted
-    lines = {line.strip() for line in source.splitlines()}
-    assert {line.strip() for block in quoted for line in block.splitlines()} - {"...", ""} <= lines
 
 
 def test_the_demo_compares_every_map(demo, few):
@@ -176,28 +167,28 @@ def test_the_drift_example_finds_the_batches_that_have_changed(capsys):
 
 def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
     with example("novelty") as module:
-        known, unknown = module.main()
+        known, unknown, _ = module.main()
     assert known < 0.12
     assert unknown > 0.6
     assert len(capsys.readouterr().out.splitlines()) == 11
 
 
-def readme_row(map):
-    """What the table of the README says of a map: its name with the maps it takes, and its description."""
+def row_of(map):
+    """What the table of the guide says of a map: its name with the maps it takes, and its description."""
     inside = ", ".join("map" for _ in map.construction.parts)
     description = map.description
     name = f"`{map.__name__}({inside})`" if inside else f"`{map.__name__}`"
     return f"| {name} | {description.kernels} | {description.when} | {description.cost} | {description.variance} |"
 
 
-def test_the_readme_lists_the_maps_as_they_describe_themselves():
-    readme = ROOT / "README.md"
-    lines = readme.read_text(encoding="utf-8").splitlines()
+def test_the_guide_lists_the_maps_as_they_describe_themselves():
+    page = ROOT / "docs" / "guide" / "maps.md"
+    lines = page.read_text(encoding="utf-8").splitlines()
     start = lines.index("| map | kernels | when | cost of a row | variance |") + 2
     end = lines.index("", start)
-    rows = [readme_row(map) for map in maps.MAPS]
+    rows = [row_of(map) for map in maps.MAPS]
     if os.environ.get("MERCER_WRITE_GOLDEN"):
-        readme.write_text("\n".join([*lines[:start], *rows, *lines[end:]]) + "\n", encoding="utf-8")
+        page.write_text("\n".join([*lines[:start], *rows, *lines[end:]]) + "\n", encoding="utf-8")
         return
     assert lines[start:end] == rows
 

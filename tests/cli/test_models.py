@@ -19,7 +19,7 @@ import mercer
 from mercer import choose, data, report
 from mercer.cli.command_group import COMMANDS
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "command_line.md"
 
 
 # -- predict -----------------------------------------------------------------------------------------------------------
@@ -212,8 +212,8 @@ def test_the_examples_of_help_work(stored, run, tmp_path, monkeypatch, name):
         assert result.exit_code == 0, result.output
 
 
-def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
-    lines = [line.strip() for line in README.read_text(encoding="utf-8").splitlines()]
+def test_the_lines_of_the_guide_work(run, tmp_path, monkeypatch):
+    lines = [line.strip().removeprefix("$ ") for line in GUIDE.read_text(encoding="utf-8").splitlines()]
     python = next(line for line in lines if line.startswith("python -c "))
     monkeypatch.chdir(tmp_path)
     exec(shlex.split(python)[2], {})

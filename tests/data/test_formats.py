@@ -401,12 +401,12 @@ def test_whole_numbers_of_two_kinds_in_two_files(tmp_path):
 
 
 def test_all_that_is_said_of_formats_is_the_registry():
-    readme = Path(__file__).parents[2].joinpath("README.md").read_text()
+    guide = Path(__file__).parents[2].joinpath("docs/guide/large_data.md").read_text(encoding="utf-8")
     for name, format in REGISTRY.items():
         assert issubclass(implementation(format.reader), FileSource)
         assert {format_of(Path(f"rows{ending}.gz")) for ending in format.endings} == {name}
         assert f'"{name}"' in data.open.__doc__
-        assert format.title in readme or all(f"`{ending}`" in readme for ending in format.endings)
+        assert format.title in guide or all(f"`{ending}`" in guide for ending in format.endings)
     for name, format in WRITTEN.items():
         assert callable(implementation(format.writer))
         assert {format_to_write(f"rows{ending}") for ending in format.written} == {name}

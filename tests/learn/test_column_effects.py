@@ -11,7 +11,7 @@ import mercer
 from mercer.kernels import AdditiveChi2, Gaussian, Linear, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor
 
-STEP = 1e-6
+STEP = 1e-5
 
 
 def rows(n_rows=300, seed=0):

@@ -48,7 +48,7 @@ class MapNote(NamedTuple):
 MAPS: tuple[MapNote, ...] = tuple(
     MapNote(one.__name__, *(getattr(one.description, field) for field in MapNote._fields[1:])) for one in maps.MAPS
 )
-"""The table of maps in the README."""
+"""The table of maps in the guide."""
 
 
 def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> dict[str, FeatureMap]:

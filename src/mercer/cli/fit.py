@@ -246,6 +246,7 @@ def write_page(
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
     told = {"scores": assessed.scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
     told |= {"baselines": assessed.baselines, "concerns": assessed.concerns}
+    told |= {"interval": assessed.interval, "importances": assessed.importances}
     page = training_page(title, model, train, test, **told)
     with atomic_write(path) as file:
         file.write(page.encode())

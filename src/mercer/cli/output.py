@@ -133,6 +133,8 @@ def as_assessed(assessed: Any) -> dict[str, Any]:
         "imbalance": shares_of(assessed.imbalance),
         "scores": as_dicts(assessed.scores),
         "baselines": others,
+        "interval": None if assessed.interval is None else assessed.interval._asdict(),
+        "importances": {one.column: one.share for one in assessed.importances},
         "warnings": [str(one) for one in assessed.concerns],
     }
 
@@ -141,6 +143,12 @@ def show_assessed(assessed: Any, model: Any) -> None:
     """Print an assessment, without its concerns, which come last."""
     if assessed.scores:
         show_scores(assessed.scores, f"{assessed.held_out:,} held-out rows", baselines=assessed.baselines)
+    if assessed.interval is not None:
+        click.echo(f"{assessed.interval}.")
+    if assessed.importances:
+        from ..report.column_importances import in_words
+
+        click.echo(printable(f"What matters: {in_words(assessed.importances)}."))
     show_imbalance(assessed.imbalance, getattr(model, "class_weight", None) is not None)
 
 

@@ -5,6 +5,8 @@ from .file_table import SourceTable
 from .in_memory import ArrayTable, Blocks
 from .libsvm import write_libsvm
 from .open import open
+from .partitioned_table import PartitionedTable
+from .partitions import Parts
 from .sources import SourceError
 from .table import Table
 from .write import write
@@ -13,6 +15,8 @@ __all__ = [
     "ArrayRows",
     "ArrayTable",
     "Blocks",
+    "PartitionedTable",
+    "Parts",
     "Rows",
     "SourceError",
     "SourceTable",

@@ -52,8 +52,8 @@ def open(
     Parameters
     ----------
     source : str, path-like, sequence of paths, matrix or data frame
-        A file, a folder, a pattern like "train/*.parquet" or a sequence of paths: Parquet, Arrow IPC and CSV (read by
-        pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. From a folder, all files of one format
+        A file, a folder, a pattern like ``"train/*.parquet"`` or a sequence of paths: Parquet, Arrow IPC and CSV (read
+        by pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. From a folder, all files of one format
         are read in the order of their names, except names that begin with a dot or an underscore. Files without rows
         are skipped; ``notes`` says how many. In memory: NumPy and SciPy matrices, pandas and polars data frames, and
         Arrow tables. Categorical columns are levels, even if the categories are numbers.

@@ -16,6 +16,7 @@ from .._random import RandomState
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after
@@ -332,6 +333,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
         self.correlations_ = S[:count]
 
+    @lazily
     def transform(self, X: Any, y: Any = None) -> Any:
         """Return the canonical variates of rows.
 

@@ -22,6 +22,7 @@ from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
+from ..scale import computed, lazily
 from .argument_types import (
     ClassWeightArgument,
     KernelArgument,
@@ -844,6 +845,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
+    @lazily
     @in_kind_of_rows
     def decision_function(self, X: Any) -> Any:
         """Return how far rows are on the side of each class, or of the second of two classes.
@@ -877,6 +879,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         size = np.full(len(self.coef_), MARGINS)
         return self.linear_values(X, self.coef_, self.intercept_, size=size, left=left if falls_back else None)
 
+    @lazily
     @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the classes of rows.
@@ -894,6 +897,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_is_fitted(self)
         return Tasks(self.classes_).predicted(self._decision_values(X))
 
+    @lazily
     @in_kind_of_rows
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of every class.
@@ -915,6 +919,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         return each(probabilities, self._log_odds_at(X))
 
+    @lazily
     @in_kind_of_rows
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithms of the probabilities of every class.
@@ -990,7 +995,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
         else:
-            predicted, y = to_numpy(self.predict(X)), to_numpy(y)
+            predicted, y, sample_weight = map(to_numpy, computed(self.predict(X), y, sample_weight))
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         weights = None if sample_weight is None else np.asarray(sample_weight)

@@ -85,18 +85,23 @@ class LandmarkSpace(FeatureSpace):
         Returns the kernel values of prepared rows at the landmarks, given the rows and the number of the first.
     kernel : Kernel
         The kernel.
-    root : LandmarkRoot
-        The factor of the kernel matrix of the landmarks.
+    root : LandmarkRoot or None
+        The factor of the kernel matrix of the landmarks; None if no centres are to be found.
     n_rows : int
         The number of rows.
     dtype : dtype
         The type of the rows.
     """
 
-    def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot, n_rows: int, dtype: Any):
+    def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot | None, n_rows: int, dtype: Any):
         super().__init__(self._watched)
-        self._values, self._kernel, self._root = values, kernel, root
+        self._values, self._kernel, self._held_root = values, kernel, root
         self._lengths = np.empty(n_rows, dtype=dtype)
+
+    @property
+    def _root(self) -> LandmarkRoot:
+        assert self._held_root is not None
+        return self._held_root
 
     def _watched(self, X: Any, first: int) -> NDArray[Any]:
         """Return kernel values; k(x, x) is computed along the way, which saves a separate pass over the rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,12 +19,14 @@ from .._tiles import sum_in_order
 from ..data import Table
 from ..maps import FeatureMap
 from ..maps.array_layouts import Leaf, floats
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import Work, features_work, steps_left
 from .features.feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
+from .features.partitioned_features import HeldPart, PartitionedFeatures, made
 from .features.prepared_rows import PreparedRows
 from .fitting.placement import landmark_root
 from .machine import KernelMachine
@@ -230,7 +233,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         check_after(self, Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
         space = self._space(rows)
-        design = feature_matrix(rows, space.features, width, False, self.n_jobs, most)
+        design = self._design(rows, space, most)
         sample = space.whole(rows.sample(self._rows_sampled))
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
@@ -254,6 +257,22 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
         many = has_many_landmarks(chosen, n_rows, known_width(self))
         return clone(chosen).set_params(whiten=False) if many else chosen
+
+    def _design(self, rows: PreparedRows, space: FeatureSpace, most: float) -> FeatureMatrix:
+        """The features of all rows."""
+        width = self.map_.n_components_
+        if rows.passes.partitions is None:
+            return feature_matrix(rows, space.features, width, False, self.n_jobs, most)
+        parts = rows.passes.partitions.parts
+        room = most if parts.room is None else min(most, parts.room)
+        making = partial(made, rows.apart(self.n_jobs), partial(clustered_rows, self, room / rows.n_rows))
+        return PartitionedFeatures(parts.kept(making), rows, width, False, self.n_jobs)
+
+    def space_there(self, rows: PreparedRows) -> FeatureSpace:
+        """Where the clusters lie, for rows of a partition: without what only centres need."""
+        if not self._is_plain:
+            return FeatureSpace(self.features_of)
+        return LandmarkSpace(self.features_of, self.map_.kernel_, None, rows.n_rows, rows.dtype)
 
     def _space(self, rows: PreparedRows) -> FeatureSpace:
         """Return the space in which the clusters of these rows lie."""
@@ -357,6 +376,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 total, batch, size = total + inertia, [], 0
         return centres, weight, total
 
+    @lazily
     def _distances(self, X: Any) -> NDArray[Any]:
         """Return squared distances to the centres."""
         centres, is_plain = Centres(self.centres_, self.centre_lengths_), self._is_plain
@@ -367,6 +387,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         return self._by_rows(X, part)
 
+    @lazily
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the distances of rows to all centres, among features; with many landmarks, those of the kernel itself.
 
@@ -383,6 +404,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         check_is_fitted(self)
         return np.sqrt(self._distances(X))
 
+    @lazily
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the clusters of rows.
 
@@ -452,22 +474,67 @@ def moved(
     ``tell`` is called with the number of rows that are done.
     """
     centres = space.centres(coordinates)
+    if isinstance(design, PartitionedFeatures):
+        work_there, arguments = partial(moved_there, centres), [None] * len(design.parts)
+        totals, counts, inertia = design.summed("clusters", work_there, arguments, 8 * coordinates.size)
+        return space.sums(totals), counts, float(inertia[0])
+    totals, counts, inertia = sums_moved(design, space, parts, centres, tell)
+    return space.sums(totals), counts, float(inertia[0])
+
+
+def sums_moved(
+    design: FeatureMatrix,
+    space: FeatureSpace,
+    parts: Iterator[FeatureChunk],
+    centres: Centres,
+    tell: Callable[[int], None] | None,
+) -> tuple[Matrix, ...]:
+    """The sums of features and the numbers of the rows nearest to each centre, and their squared distances."""
 
     def work(part: FeatureChunk) -> tuple[Matrix, Matrix, Matrix]:
         Z = part.features().values()
         distances = centres.distances(Z, space.lengths(part, Z))
         labels = distances.argmin(axis=1)
-        own = np.zeros((len(Z), len(coordinates)), dtype=Z.dtype)
+        own = np.zeros((len(Z), len(centres.points)), dtype=Z.dtype)
         own[np.arange(len(Z)), labels] = 1
         least = np.array([distances.min(axis=1).sum(dtype=np.float64)])
         return (own.T @ Z).astype(np.float64), own.sum(axis=0, dtype=np.float64), least
 
-    totals, counts, inertia = sum_in_order(work, parts, design.n_jobs, 8 * coordinates.size, after_chunks(tell))
-    return space.sums(totals), counts, float(inertia[0])
+    return sum_in_order(work, parts, design.n_jobs, 8 * centres.points.size, after_chunks(tell))
+
+
+class ClusteredRows(NamedTuple):
+    """The features of the rows of a partition, and where their clusters lie."""
+
+    design: FeatureMatrix
+    space: FeatureSpace
+
+    def chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[FeatureChunk]:
+        """Those of all rows, or some."""
+        return self.design.chunks(rows)
+
+
+def clustered_rows(machine: KernelKMeans, room: float, rows: PreparedRows) -> ClusteredRows:
+    """The features of the rows of a partition, held where they take no more than ``room`` bytes a row."""
+    space, width = machine.space_there(rows), machine.map_.n_components_
+    design = feature_matrix(rows, space.features, width, False, rows.passes.n_jobs, room * rows.n_rows)
+    return ClusteredRows(design, space)
+
+
+def moved_there(centres: Centres, part: HeldPart, argument: None) -> tuple[Matrix, ...]:
+    design, space = part.features
+    return sums_moved(design, space, design.chunks(), centres, None)
+
+
+def nearest_there(centres: Centres, part: HeldPart, argument: None) -> NDArray[np.int32]:
+    design, space = part.features
+    return nearest(design, space, centres)
 
 
 def nearest(design: FeatureMatrix, space: FeatureSpace, centres: Centres) -> NDArray[np.int32]:
     """Return the number of the nearest centre, for every row."""
+    if isinstance(design, PartitionedFeatures):
+        return np.concatenate(list(design.parts.each(partial(nearest_there, centres))))
     labels = np.empty(design.n_rows, dtype=np.int32)
 
     def work(part: FeatureChunk) -> tuple[Matrix]:

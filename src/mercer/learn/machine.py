@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -27,18 +28,19 @@ from ..maps.executor import features
 from ..maps.fitted_map import equal_parameters
 from ..maps.row_checks import check_rows
 from ..maps.table_input import adopt_columns, matched_columns
+from ..scale import is_collection, lazily, table_of
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_before, check_levels, known_width
 from .estimates.time_forecast import Work
-from .features.prepared_rows import Chunk, PreparedRows
+from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, is_open, rows_sampled, takes_rows_as_they_are
-from .passes.fit_passes import Passes, limit_of
+from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
-from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
+from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
 from .statistics.device_sums import LinearValues, device_sums
 from .training_rows.origin import remember
@@ -50,6 +52,26 @@ PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
 DEVICE_ROWS = 65536
 """The same on a device."""
+
+
+def columns_of_rows(blocks: Iterable[Block]) -> SeenColumns | None:
+    """The kinds and levels of the columns of all rows."""
+    return SeenColumns.of(block.X for block in blocks)
+
+
+def joined_columns(ours: SeenColumns | None, theirs: SeenColumns | None) -> SeenColumns | None:
+    """Those of both sets of rows."""
+    return None if ours is None or theirs is None else ours.joined(theirs)
+
+
+def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
+    """What a preparation needs to know of all rows."""
+    return preparation.summed_up((block.X, block.weight) for block in blocks)
+
+
+def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows with targets and weights, as one table where they are in a collection on a cluster."""
+    return (table_of(X, y, sample_weight), None, None) if is_collection(X) else (X, y, sample_weight)
 
 
 class Matched(ArrayTable):
@@ -159,7 +181,7 @@ class KernelMachine(MachineParameters):
             What :meth:`fit_table` takes.
         """
         self.check_arguments()
-        return self._labelled(X, y, sample_weight, reset=True)
+        return self._labelled(*as_given(X, y, sample_weight), reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         """Learn from rows, in a context: ``fit`` is this with the default one.
@@ -319,17 +341,18 @@ class KernelMachine(MachineParameters):
             return plan.finish()
         head = table.head().X
         levelled = has_levels(head)  # else the first block tells all that there is to know of the kinds of columns
-        self.preparation_.learn_columns((block.X for block in plan.scan("levels")) if levelled else [head])
+        if levelled:
+            self.preparation_.take_columns(plan.found("levels", columns_of_rows, joined_columns))
+        else:
+            self.preparation_.learn_columns([head])
         if self._is_pairwise and self.preparation_.levelled is not None:
             raise ValueError(
                 f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
             )
         check_levels(self, self.preparation_, passes.context.memory)
         if self.preparation_.needs_summary:
-            self.preparation_.learn_scale(
-                ((block.X, block.weight) for block in plan.scan("scales")),
-                None if sample is None else lambda: sample.block(looked_at),
-            )
+            found = plan.found("scales", partial(scales_of_rows, self.preparation_), Found.joined)
+            self.preparation_.take_scale(found, None if sample is None else lambda: sample.block(looked_at))
         plan.finish()
 
     def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
@@ -381,6 +404,10 @@ class KernelMachine(MachineParameters):
         if not all(np.isfinite(one).all() for one in learned):
             raise ValueError("what was learned is too large for a number: scale the rows, targets or weights down")
 
+    def for_parts(self) -> tuple[Any, ...]:
+        """How this machine is made again where partitions are: without what only this process needs."""
+        return copied_machine, (type(self), vars(self) | {"callback": None, "statistics_": None})
+
     def _drop_learned(self) -> None:
         """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
@@ -405,11 +432,19 @@ class KernelMachine(MachineParameters):
         rows: PreparedRows,
         held: int,
         what: str,
+        watcher: Watcher | None = None,
     ) -> tuple[Any, ...]:
         """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result.
 
-        On a device, features are tensors.
+        A ``watcher`` is shown all features. On a device, features are tensors. The rows of partitions are summed where
+        they are, by copies of ``part`` and of this machine, which must therefore hold nothing of the rows.
         """
+        if rows.passes.partitions is not None:
+            apart = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
+            seen = [one for one in (rows.extremes, watcher) if one is not None]
+            return rows.passes.summed_partitions(what, apart, held, seen)
+        if watcher is not None:
+            part = partial(watched, part, watcher)
         if rows.passes.device is not None:
             return device_sums(rows.passes.device, self.map_, part, rows, what)
         size, kept = chunk_rows(self.map_.n_components_, rows.dtype.itemsize), rows.kept_features
@@ -611,6 +646,7 @@ class KernelMachine(MachineParameters):
         check_is_fitted(self)
         return self._adopted(table, reset=False)
 
+    @lazily
     def features_at(self, X: Any) -> NDArray[Any]:
         """The features of rows, which the linear model is one of.
 
@@ -683,6 +719,44 @@ class KernelMachine(MachineParameters):
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
         )
         return tags
+
+
+def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> KernelMachine:
+    """A machine with these attributes."""
+    machine = kind.__new__(kind)
+    machine.__dict__.update(attributes)
+    return machine
+
+
+def watched(
+    part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]], watcher: Watcher, Z: NDArray[Any], chunk: Chunk
+) -> tuple[Any, ...]:
+    """What a part of a sum makes of the features of a chunk, which a watcher is shown."""
+    watcher.watch(Z, chunk)
+    return part(Z, chunk)
+
+
+def sums_of_part(
+    machine: KernelMachine,
+    part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]],
+    watcher: Watcher | None,
+    held: int,
+    what: str,
+    how: PartRows,
+    table: Table,
+    first: int,
+) -> PartSums:
+    """The sums over the rows of one partition, the first of which has this number among all rows."""
+    rows, fresh = how.of(table), None if watcher is None else watcher.fresh()
+    machine = copy(machine)
+    machine.n_jobs = how.n_jobs
+
+    def counted(Z: NDArray[Any], chunk: Chunk) -> tuple[Any, ...]:
+        chunk = chunk._replace(first=first + chunk.first)
+        return part(Z, chunk) if fresh is None else watched(part, fresh, Z, chunk)
+
+    sums = machine._summed(counted, rows, held, what)
+    return PartSums(sums, tuple(one for one in (rows.extremes, fresh) if one is not None))
 
 
 def numbered(table: Table) -> Iterator[tuple[int, Block]]:

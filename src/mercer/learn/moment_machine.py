@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -21,17 +22,18 @@ from ..gpu.device import Device
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import WeightArgument
 from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
 from .estimates.time_forecast import Work, sums_work
 from .features.kept_features import KeptFeatures
-from .features.prepared_rows import Chunk, PreparedRows
+from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
 from .left_out.calibration import KeptRows
 from .left_out.leverages import LeftOut
-from .machine import row_stream
+from .machine import as_given, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
@@ -54,8 +56,6 @@ COLUMNS = (OPEN, LEARNED, None)
 Factor = tuple[Matrix, bool]
 Sample = tuple[NDArray[Any], Matrix, Matrix]
 """Features, targets and weights of some rows."""
-Watch = Callable[[NDArray[Any], Chunk], None]
-"""Shown the features of every chunk of rows."""
 
 
 def can_add_rows(model: Any) -> bool:
@@ -334,6 +334,7 @@ class AdditiveMachine(ColumnEffects, ABC):
             Needed where the kernel or the penalty is "auto": without it, rules take the place of a pilot.
         """
         self.check_arguments()
+        X, y, sample_weight = as_given(X, y, sample_weight)
         # Few rows now say nothing about how many will come: the map is the one for many.
         if not self._is_open:
             table = self._table(X, None, sample_weight, reset=True)
@@ -357,6 +358,7 @@ class AdditiveMachine(ColumnEffects, ABC):
             found = rows.found_extremes().rows
             self.region_ = found.joined(before)  # type: ignore[union-attr]
 
+    @lazily
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
         """Which rows lie outside the region of the rows that were learned from.
 
@@ -465,7 +467,7 @@ class AdditiveMachine(ColumnEffects, ABC):
     def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> PreparedRows:
         """More rows, of which callbacks are told."""
         self.check_arguments()
-        table = self._labelled(X, y, sample_weight, reset=False)
+        table = self._labelled(*as_given(X, y, sample_weight), reset=False)
         passes = self._begin(table, FitContext(device=Device.of(X)))
         passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
         stream = row_stream(self.map_.seed_)
@@ -474,20 +476,22 @@ class AdditiveMachine(ColumnEffects, ABC):
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
 
-    def _moments(self, rows: PreparedRows, watch: Watch | None = None, spent: float = 0.0) -> tuple[Moments, float]:
-        """The sums over all rows, and their precision; ``watch`` is shown the features that they are made of.
+    def _moments(
+        self, rows: PreparedRows, watcher: KeptRows | None = None, spent: float = 0.0
+    ) -> tuple[Moments, float]:
+        """The sums over all rows, and their precision; a ``watcher`` is shown the features that they are made of.
 
         ``spent`` is how far sums are off already that these are to be added to.
         """
         width = self.map_.n_components_
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
 
-        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
-            if watch is not None:
-                watch(Z, chunk)
-            return self._rounded_moments(Z, *self._targets(chunk), rows.n_rows, spent)
+        n_rows = rows.n_rows
 
-        *sums, rounded = self._summed(part, rows, 8 * width * width, "sums")
+        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
+            return self._rounded_moments(Z, *self._targets(chunk), n_rows, spent)
+
+        *sums, rounded = self._summed(part, rows, 8 * width * width, "sums", watcher)
         moments = Moments(*sums)
         return moments, moments.precision(float(rounded[0]), float(np.finfo(rows.dtype).eps))
 
@@ -576,12 +580,12 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     def _held_moments(self, rows: PreparedRows) -> Moments:
         """Those of the rows that are held out."""
-        width, seed = self.map_.n_components_, self.map_.seed_
+        width, seed, n_rows = self.map_.n_components_, self.map_.seed_, rows.n_rows
 
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
             held, (Y, weight) = held_out(seed, chunk.first, len(Z)), self._targets(chunk)
             weight = None if weight is None else weight[held]
-            return self._rounded_moments(Z[held], Y[held], weight, rows.n_rows)
+            return self._rounded_moments(Z[held], Y[held], weight, n_rows)
 
         return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums")[:-1])
 
@@ -606,16 +610,24 @@ class AdditiveMachine(ColumnEffects, ABC):
             extent, memory = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize), rows.passes.context.memory
             room = room_for_features(self, self.bytes_needed(extent, memory), memory)
             rows.kept_features = KeptFeatures(rows.n_rows, extent.features(), room)
-        moments, self._precision = self._moments(rows, None if kept is None else kept.watch)
+        moments, self._precision = self._moments(rows, kept)
         if kept is not None and kept.n_seen < rows.n_rows:  # sums that are resumed do not show the rows before
-            for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
-                if chunk not in kept:
-                    kept.watch(self.features_of(chunk.X, chunk.first), chunk)
+            self._show_again(rows, kept)
         factor = self._solve(moments, rows, rows.passes.report, kept)
         rows.kept_features = None
         self.statistics_ = moments if self.keep_statistics else None
         self._keep_region(rows)
         return moments, factor
+
+    def _show_again(self, rows: PreparedRows, kept: KeptRows) -> None:
+        """Show the features of all rows that were not shown yet."""
+        if rows.passes.partitions is not None:
+            work = partial(shown_part, self, kept, rows.apart(self.n_jobs))
+            kept.take_over(rows.passes.folded("kept rows", work, joined_kept))
+            return
+        for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
+            if chunk not in kept:
+                kept.watch(self.features_of(chunk.X, chunk.first), chunk)
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -651,6 +663,20 @@ class AdditiveMachine(ColumnEffects, ABC):
     @abstractmethod
     def _check_coefficients(self, targets: int) -> None:
         """Raise a ValueError where what belongs to coefficients for so many targets is missing, or of another size."""
+
+
+def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
+    """The rows that are kept of one partition."""
+    rows, fresh = how.of(table), kept.fresh()
+    for chunk in rows.chunks(chunk_rows(machine.map_.n_components_, rows.dtype.itemsize)):
+        chunk = chunk._replace(first=first + chunk.first)
+        fresh.watch(machine.features_of(chunk.X, chunk.first), chunk)
+    return fresh
+
+
+def joined_kept(parts: list[KeptRows]) -> KeptRows:
+    """The rows that are kept of several partitions."""
+    return reduce(KeptRows.joined, parts)
 
 
 def summed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -12,22 +11,23 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import squares, to_numpy
+from .._array import squares
 from .._checks import check_positive, check_probability, check_truth
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
 from ..maps import FeatureMap, Nystrom
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after
 from .estimates.time_forecast import Work, sums_work
 from .features.prepared_rows import Chunk, PreparedRows
-from .machine import KernelMachine, row_stream
+from .machine import KernelMachine, as_given, row_stream
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
-from .statistics.kept_sample import KeptSample
+from .statistics.kept_sample import KeptSample, Sampling
 
 Matrix = NDArray[np.float64]
 
@@ -267,7 +267,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         is_ready = held is not None or (hasattr(self, "map_") and not hasattr(self, "whitening_"))
         if is_ready:
             self.check_arguments()
-            table = self._labelled(X, y, None, reset=False)
+            table = self._labelled(*as_given(X, y, None), reset=False)
             stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext())
             rows = PreparedRows(table, self.preparation_, stream, passes)
             moments, kept = self._looked_at(rows, 0 if held is None else int(held.rows[0]))
@@ -318,27 +318,18 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         extent = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         check_after(self, extent, rows.passes.context.memory)
-        rng, lock = row_stream(self.map_.seed_).child("kept"), threading.Lock()
-        kept: list[KeptSample] = []
-        seen: set[int] = set()
-
-        def watch(Z: Any, chunk: Chunk) -> None:
-            Z = to_numpy(Z)
-            more = KeptSample.of(Z, self._left(chunk.X, Z), rng, first + chunk.first, landmarks)
-            with lock:
-                seen.add(chunk.first)
-                kept[:] = [kept[0].plus(more)] if kept else [more]
+        watcher = Sampling(row_stream(self.map_.seed_).child("kept"), first, landmarks, self._left)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            watch(Z, chunk)
             return Moments.of(Z, np.zeros((len(Z), 0)), None, exact=float(self.alpha) < EXACT_SUMS)
 
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
-        if len(seen) * chunk_rows(width, rows.dtype.itemsize) < rows.n_rows:  # if sums are resumed
+        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", watcher))
+        if watcher.n_seen < rows.n_rows:  # if sums are resumed
             for chunk in rows.chunks(chunk_rows(width, rows.dtype.itemsize)):
-                if chunk.first not in seen:
-                    watch(self.features_of(chunk.X, chunk.first), chunk)
-        return moments, kept[0]
+                if chunk.first not in watcher.seen:
+                    watcher.watch(self.features_of(chunk.X, chunk.first), chunk)
+        assert watcher.kept is not None
+        return moments, watcher.kept
 
     def _landmark_rows(self, n_rows: int) -> NDArray[np.int64] | None:
         """Return the rows that are landmarks, unless all are: they fit better than new rows would."""
@@ -390,6 +381,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
     # -- scores --------------------------------------------------------------------------------------------------------
 
+    @lazily
     def score_samples(self, X: Any) -> NDArray[Any]:
         """Return minus the squared Mahalanobis distances of rows: the lower, the more novel.
 
@@ -413,6 +405,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
         return self._by_rows(X, part)
 
+    @lazily
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return ``score_samples`` minus the offset, which is negative for novel rows.
 
@@ -429,6 +422,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         scores = self.score_samples(X)
         return scores - scores.dtype.type(self.offset_)
 
+    @lazily
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Tell which rows are novel.
 
@@ -444,6 +438,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         """
         return np.where(self.decision_function(X) < 0.0, -1, 1)
 
+    @lazily
     def pvalues(self, X: Any) -> NDArray[np.float64]:
         """Return how usual rows are: the share of rows of ``fit`` with as high a score, each by a model without it.
 

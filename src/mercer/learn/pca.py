@@ -17,6 +17,7 @@ from .._tiles import single_threaded_blas
 from ..data import Table
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, known_width
@@ -233,6 +234,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             return extent.sums(copies=4, exact=True) + 8 * extent.square
         return extent.sums(copies=4)
 
+    @lazily
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the principal components of rows.
 

@@ -24,6 +24,7 @@ from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
 from ..maps.opaque_kernels import Precomputed
+from ..scale import computed, lazily
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
@@ -873,6 +874,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
+    @lazily
     @in_kind_of_rows
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict the targets of rows: their means, or their quantiles.
@@ -976,7 +978,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
         else:
-            predicted, y = to_numpy(self.predict(X)), to_numpy(y)
+            predicted, y, sample_weight = map(to_numpy, computed(self.predict(X), y, sample_weight))
         if self.loss != "quantile":
             return float(r2_score(y, predicted, sample_weight=sample_weight))
         levels = np.atleast_1d(np.asarray(self.quantile, dtype=np.float64)).tolist()

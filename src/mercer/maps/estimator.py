@@ -25,6 +25,7 @@ from ..data import Table
 from ..kernels import Kernel
 from ..kernels.base import located
 from ..kernels.parse import as_kernel
+from ..scale import lazily
 from .construction import Construction
 from .description import MapDescription
 from .executor import features, sparse_features
@@ -234,6 +235,25 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
                 inner.feature_names_in_ = self.feature_names_in_
             setattr(self, f"{part}_", inner)
 
+    def for_parts(self) -> tuple[Any, ...] | None:
+        """Return how this map is made again elsewhere from its seed; None if its parameters have to be sent.
+
+        Returns
+        -------
+        tuple or None
+            A function and its arguments.
+        """
+        fitted = self.__dict__.get("fitted_")
+        if (
+            fitted is None
+            or not hasattr(self, "seed_")
+            or fitted.construction.draws_from_rows
+            or self.construction.parts
+        ):
+            return None
+        attributes = {name: value for name, value in vars(self).items() if name != "fitted_"}
+        return drawn_again, (type(self), attributes, fitted.construction)
+
     @property
     def is_precomputed(self) -> bool:
         """Whether X is a kernel matrix."""
@@ -295,6 +315,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     # Otherwise scikit-learn would offer to route ``out`` as metadata.
     __metadata_request__transform: ClassVar[dict[str, str]] = {"out": UNUSED}
 
+    @lazily
     def transform(self, X: Array, out: Any = None) -> Any:
         """Map rows to features.
 
@@ -474,3 +495,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         tags.input_tags.positive_only = self.domain_is_non_negative
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def drawn_again(kind: type[FeatureMap], attributes: dict[str, Any], construction: Construction) -> FeatureMap:
+    """Return a map with the parameters that its seed draws."""
+    map = kind.__new__(kind)
+    map.__dict__.update(attributes)
+    map.fitted_ = construction.fitted(construction.redrawn(Stream(map.seed_, kind.__name__), None))
+    return map

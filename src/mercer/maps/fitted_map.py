@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import (
     Array,
+    aligned,
     as_tensor,
     canonical_csr,
     feature_array,
@@ -162,7 +163,15 @@ class FittedMap:
 
 def _again(construction: Construction, parameters: Any) -> FittedMap:
     """Rebuild a fitted map from a pickle or a deep copy, in which NumPy forgets that arrays are read-only."""
-    return FittedMap(construction, read_only(parameters))
+    return FittedMap(construction, read_only(aligned_tree(parameters)))
+
+
+def aligned_tree(tree: Any) -> Any:
+    """Return a tree of arrays that the compiled core can read: those that another process has sent may not be such."""
+    if isinstance(tree, tuple):
+        parts = [aligned_tree(part) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return aligned(tree) if isinstance(tree, np.ndarray) else tree
 
 
 def read_only(tree: Any) -> Any:

@@ -16,6 +16,7 @@ from ..data import Rows, SourceTable, Table, as_rows
 from ..data.columns import Roles
 from ..data.frames import columns, is_frame, numbers
 from ..data.table_rows import RowError, TableRows, placed
+from ..scale import is_collection, table_of
 from .executor import features, sparse_features
 from .row_checks import check_rows
 
@@ -52,6 +53,8 @@ def numeric(X: Array) -> Any:
 
 def rows_to_fit(map: FeatureMap, X: Array, rng: Stream) -> Rows:
     """Return the rows of a matrix or table for fitting a map, and record the columns in the map."""
+    if is_collection(X):
+        X = table_of(X)
     if not isinstance(X, Table):
         return as_rows(map.validated(X, reset=True), rng)
     head = X.head().X

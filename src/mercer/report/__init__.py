@@ -14,12 +14,14 @@ from typing import Any
 from ..learn.argument_types import WeightArgument
 from .assessment import Assessment, assess
 from .baselines import Baseline, baselines
+from .column_importances import Importance
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .concerns import Concern, concerns, expected_error
 from .data_summary import RowSummary, summary
 from .evaluation import check_scorable, evaluate, features, predictions
 from .imbalance import Imbalance, imbalance
+from .interval import Interval
 from .model_contents import Column, Contents, contents
 from .model_report import Report, write
 from .page import page, section, table
@@ -39,6 +41,8 @@ __all__ = [
     "Contents",
     "Entry",
     "Imbalance",
+    "Importance",
+    "Interval",
     "Origin",
     "Plan",
     "Report",

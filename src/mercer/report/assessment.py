@@ -9,9 +9,11 @@ from .._random import RandomState
 from ..data import Table
 from ..learn import KernelClassifier
 from .baselines import Baseline, baselines
+from .column_importances import Importance, RowSampler, importances_among
 from .concerns import Concern, concerns
 from .evaluation import measures, scored
 from .imbalance import Imbalance, imbalance_of
+from .interval import Interval, interval_about
 from .scores import Score
 from .target_totals import TargetTotals
 from .unknown_levels import UnknownCounter, UnknownLevels, treating_unknown
@@ -35,6 +37,10 @@ class Assessment(NamedTuple):
         What is wrong with the scores.
     imbalance : Imbalance or None
         The sizes of the classes in the training rows, if they are very different.
+    interval : Interval or None
+        The interval around predictions that holds 90 % of new targets. None for classes and quantiles.
+    importances : list of Importance
+        The columns by how much they matter, the largest first. Empty if the map has no gradients in closed form.
     """
 
     held_out: int
@@ -43,6 +49,8 @@ class Assessment(NamedTuple):
     baselines: list[Baseline]
     concerns: list[Concern]
     imbalance: Imbalance | None
+    interval: Interval | None
+    importances: list[Importance]
 
 
 def assess(
@@ -92,12 +100,20 @@ def assess(
     totals = TargetTotals.of(train, are_labels) if are_labels or test is not None else None
     uneven = imbalance_of(totals) if totals is not None and are_labels else None
     if test is None:
-        return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven)
+        return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven, None, [])
     strange, model = UnknownCounter(model.preparation_), treating_unknown(model)
+    sampler = RowSampler(test.n_rows)
+
+    def each(X: Any) -> None:
+        strange.update(X)
+        sampler.update(X)
+
     # Not strict: the fit is complete, and scoring must not make it fail.
-    measured = measures(model, test, strict=False, each=strange.update)
+    measured = measures(model, test, strict=False, each=each)
     scores = scored(measured, random_state=random_state)
     given: dict[str, Any] = {"trained": trained, "random_state": random_state, "progress": progress}
     others = baselines(model, train, test, measured=measured, totals=totals, **given)
     worries = concerns(model, test, scores=scores, baselines=others)
-    return Assessment(test.n_rows, scores, strange.found, others, worries, uneven)
+    interval, important = interval_about(model, measured[1], measured[3], measured[2]), sampler.rows()
+    columns = importances_among(model, test, important)
+    return Assessment(test.n_rows, scores, strange.found, others, worries, uneven, interval, columns)

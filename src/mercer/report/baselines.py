@@ -130,7 +130,7 @@ def baselines(
     model = treating_unknown(model)  # held-out rows may have levels that the training rows lack
     check_whole("rows", rows)
     told, seed = progress or (lambda what: None), as_seed(random_state)
-    mine, y, weight = measures(model, test) if measured is None else measured
+    mine, y, weight, _ = measures(model, test) if measured is None else measured
     contest = Contest(model, mine, y, (np.ones(len(y)) if weight is None else weight, resamples, level, seed))
     found = [contest.simplest(totals or TargetTotals.of(train, isinstance(model, KernelClassifier)))]
     for kind in (LinearModel, BoostedTrees) if trained else ():

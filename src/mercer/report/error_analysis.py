@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..data import Table
 from ..learn import KernelClassifier
 from ..learn.targets.labels import Tasks, probabilities
+from .interval import Interval
 from .model_charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures
@@ -21,11 +22,13 @@ UPRIGHT_CLASSES = 8
 """Up to this many class names are horizontal above their columns; more are rotated, to keep the columns narrow."""
 
 
-def errors_section(model: Any, test: Table) -> str:
-    """Return the confusion table and the calibration of a classifier, or the residuals of a regressor."""
+def errors_section(model: Any, test: Table, interval: Interval | None = None) -> str:
+    """Return the confusion table and the calibration of a classifier, or the residuals and interval of a regressor."""
     strange, model = unknown_levels(model, test).sentence, treating_unknown(model)
     told = paragraph(f"{strange}.") if strange else ""
-    return _classes(model, test, told) if isinstance(model, KernelClassifier) else _numbers(model, test, told)
+    if isinstance(model, KernelClassifier):
+        return _classes(model, test, told)
+    return _numbers(model, test, told, interval)
 
 
 def _classes(model: KernelClassifier, test: Table, told: str) -> str:
@@ -78,16 +81,24 @@ def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: 
     return pictures(calibration_picture(chance, right, weight, of))
 
 
-def _numbers(model: Any, test: Table, told: str) -> str:
+def _numbers(model: Any, test: Table, told: str, interval: Interval | None) -> str:
     y, predicted, _ = model.observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (
         "In the first chart, good predictions lie near the dashed line. In the second, the residuals should scatter "
         "around zero without a pattern; where there are enough rows, lines show their median and middle 80 %."
     )
+    held = ""
+    if interval is not None:
+        held = paragraph(
+            f"{interval}, if they come from the same source as these rows. This conformal interval from "
+            f"{interval.rows:,} held-out rows is the grey band of the second chart. It has the same width everywhere; "
+            "ConformalRegressor gives others."
+        )
     return section(
         "Errors on held-out rows",
         told,
+        held,
         paragraph(said),
-        pictures(observed_picture(y, predicted), residuals_picture(y, predicted)),
+        pictures(observed_picture(y, predicted), residuals_picture(y, predicted, interval)),
     )

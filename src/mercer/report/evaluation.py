@@ -25,8 +25,8 @@ from .scores import Metric, Score, bootstrap, classification_metrics, regression
 from .unknown_levels import treating_unknown
 
 EXTRAS = ("probabilities", "decisions", "deviations")
-Measured = tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None]
-"""Scores as functions of the weights of rows; the targets of the rows; and their weights."""
+Measured = tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None, NDArray[Any] | None]
+"""Scores as functions of the weights of rows; the targets of the rows; their weights; and predictions of numbers."""
 
 
 def evaluate(
@@ -83,7 +83,7 @@ def evaluate(
 
 def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random_state: RandomState = 0) -> list[Score]:
     """Return scores with intervals from what was measured on the rows."""
-    metrics, y, weight = measured
+    metrics, y, weight, _ = measured
     return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)
 
 
@@ -98,11 +98,11 @@ def measures(
     check_predicts(model)
     if not isinstance(model, KernelClassifier):
         y, predicted, weight = model.observed(table, model.predict, each)
-        return regression_metrics(y, predicted), y, weight
+        return regression_metrics(y, predicted), y, weight, predicted
     y, values, weight = model.observed(table, model.decision_function, each)
     codes = known_codes(y, model, strict)
     given = probabilities(values) if model.loss == "logistic" else None
-    return classification_metrics(codes, values, given), codes, weight
+    return classification_metrics(codes, values, given), codes, weight, None
 
 
 def check_scorable(learner: Any, table: Table) -> None:

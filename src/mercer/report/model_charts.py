@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .interval import Interval
 from .pictures import drawing, logarithmic, picture, width_axis
 from .style import FAINT, INK, SERIES
 from .what_if import Narrower, Penalised
@@ -113,8 +114,8 @@ def observed_picture(y: Any, predicted: Any) -> str:
     return picture(figure, f"Observed against predicted values of held-out rows: a correlation of {fit:.3f}.")
 
 
-def residuals_picture(y: Any, predicted: Any) -> str:
-    """Plot residuals against predictions, with their median and spread."""
+def residuals_picture(y: Any, predicted: Any, interval: Interval | None = None) -> str:
+    """Plot residuals against predictions, with their median and spread, and the interval of new ones."""
     left, some = y - predicted, thinned(len(y))
     order = np.argsort(predicted, kind="stable")
     bins = np.array_split(order, min(MOST_BINS, len(y) // ROWS_A_BIN)) if len(y) >= 3 * ROWS_A_BIN else []
@@ -122,6 +123,8 @@ def residuals_picture(y: Any, predicted: Any) -> str:
     with drawing(5.0, 4.2) as (figure, (axes,)):
         axes.plot(predicted[some], left[some], "o", color=SERIES[0], alpha=0.5, markersize=3.5, markeredgewidth=0)
         axes.axhline(0.0, color=INK, linestyle="--", linewidth=1.0)
+        if interval is not None:
+            axes.axhspan(-interval.half_width, interval.half_width, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
         for share, line, label in ((0.5, "-", "median"), (0.1, ":", "80 % of rows"), (0.9, ":", None)):
             if middle:
                 axes.plot(middle, [np.quantile(left[part], share) for part in bins], line, color=SERIES[1], label=label)

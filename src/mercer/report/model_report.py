@@ -132,6 +132,8 @@ def write(
         studied=studied,
         baselines=found.baselines,
         concerns=found.concerns,
+        interval=found.interval,
+        importances=found.importances,
     )
     with atomic_write(path) as file:
         file.write(page.encode())

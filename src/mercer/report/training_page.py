@@ -13,11 +13,13 @@ from ..learn.prepare.description import SCALED
 from . import descriptions
 from .baselines import Baseline
 from .baselines_section import baselines_part
+from .column_importances import Importance, importances_section
 from .concerns import RULES, Concern
 from .data_section import data_section
 from .data_summary import summary
 from .error_analysis import errors_section
 from .evaluation import check_predicts
+from .interval import Interval
 from .model_charts import alphas_picture, errors_picture, path_picture, widths_picture
 from .page import alarm, cards, details, facts, figure, page, paragraph, section, table, wide
 from .pictures import pictures
@@ -80,6 +82,8 @@ def training_page(
     sections: Sequence[str] = (),
     baselines: Sequence[Baseline] = (),
     concerns: Sequence[Concern] = (),
+    interval: Interval | None = None,
+    importances: Sequence[Importance] = (),
 ) -> str:
     """Return a page of HTML about a fitted model, which loads nothing from elsewhere.
 
@@ -107,6 +111,10 @@ def training_page(
         The result of :func:`mercer.report.baselines` on the held-out rows.
     concerns : sequence of Concern, default=()
         The result of :func:`mercer.report.concerns`, which is shown first.
+    interval : Interval or None, default=None
+        The interval that :func:`mercer.report.assess` found.
+    importances : sequence of Importance, default=()
+        The importances that :func:`mercer.report.assess` found.
 
     Returns
     -------
@@ -130,7 +138,8 @@ def training_page(
         alarm([str(one) for one in concerns]),
         _first(model, scores, studied, usage),
         section("Scores on held-out rows", _scores(scores, held_out), baselines_part(scores, baselines)),
-        "" if test is None else errors_section(model, test),
+        importances_section(importances),
+        "" if test is None else errors_section(model, test, interval),
         data_section(found, held_out),
         _machine(model, studied),
         _widths(studied, scores, found.rows),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..._array import to_numpy
+from ..._array import aligned, to_numpy
 from ..._memory import check_memory
 from ..._tiles import run_tiles, sum_in_order
 from ...maps import FeatureMap
@@ -286,6 +286,9 @@ class HeldFeatures(FeatureMatrix):
         super().__init__(Z.shape[0], Z.shape[1], dtype, intercept, n_jobs, passes)
         self.Z = Z
         self.unit = unit
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, Z=aligned(state["Z"]))  # which it may not be when it comes from another process
 
     @classmethod
     def of(

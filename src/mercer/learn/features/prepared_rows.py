@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,49 @@ from ...data import ArrayTable, Table
 from ...data.block import BLOCK_ROWS
 from ...data.table_rows import Chunk, TableRows
 from ...gpu.device import Device
+from ..context import FitContext
 from ..passes.fit_passes import Passes
 from ..passes.scan_plan import RowSample
 from ..training_rows.region import Extremes
 from .kept_features import KeptFeatures
 
-__all__ = ["Chunk", "PreparedRows"]
+__all__ = ["Chunk", "PartRows", "PreparedRows"]
+
+
+class PartRows(NamedTuple):
+    """How the rows of one partition of a table become prepared rows, wherever the partition is."""
+
+    prepare: Callable[[Any], Any]
+    rng: Stream
+    context: FitContext
+    device: Device | None
+    n_jobs: int | None
+    has_extremes: bool
+    numbers: Callable[[Any], Any] | None
+
+    def of(self, table: Table) -> PreparedRows:
+        """The rows of a partition."""
+        passes = Passes(table, self.context, None, self.n_jobs, self.device)
+        extremes = Extremes(self.numbers) if self.has_extremes else None
+        return PreparedRows(table, self.prepare, self.rng, passes, None, extremes)
+
+
+def prepared_in_float64(prepare: Callable[[Any], Any], X: Any) -> Any:
+    """Prepared rows in float64."""
+    return prepare(X).astype(np.float64, copy=False)
+
+
+def extremes_of(rows: PartRows, table: Table, first: int) -> Extremes:
+    """Those of the rows of a partition."""
+    return rows.of(table).found_extremes()
+
+
+def joined_extremes(several: list[Extremes]) -> Extremes:
+    """Those of the rows of several partitions."""
+    whole = several[0]
+    for more in several[1:]:
+        whole = whole.joined(more)
+    return whole
 
 
 class PreparedRows(TableRows):
@@ -65,15 +103,17 @@ class PreparedRows(TableRows):
 
     def in_float64(self) -> PreparedRows:
         """The same rows in float64."""
-        prepare = self._prepare
-        return PreparedRows(
-            self._table,
-            lambda X: prepare(X).astype(np.float64, copy=False),
-            self._rng,
-            self.passes,
-            self._sample,
-            self.extremes,
-        )
+        prepare = partial(prepared_in_float64, self._prepare)
+        return PreparedRows(self._table, prepare, self._rng, self.passes, self._sample, self.extremes)
+
+    def apart(self, n_jobs: int | None) -> PartRows:
+        """How the rows of one partition are prepared, wherever it is, for work on so many threads here."""
+        assert self.passes.partitions is not None
+        passes = self.passes
+        context = FitContext(memory=passes.context.memory, counts_hits=passes.context.counts_hits)
+        numbers = None if self.extremes is None else self.extremes.numbers
+        threads = self.passes.partitions.parts.threads(n_jobs)
+        return PartRows(self._prepare, self._rng, context, passes.device, threads, self.extremes is not None, numbers)
 
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
         for chunk in self._cut(self.passes.over("map", self._table.blocks()), BLOCK_ROWS):
@@ -87,7 +127,13 @@ class PreparedRows(TableRows):
     def found_extremes(self) -> Extremes:
         """Those of all rows, after passes over them; what a pass that was resumed has not seen is read again."""
         assert self.extremes is not None
-        if not self.extremes.saw(self.n_rows):
+        if self.extremes.saw(self.n_rows):
+            return self.extremes
+        if self.passes.partitions is not None:
+            self.extremes.take_over(
+                self.passes.folded("region", partial(extremes_of, self.apart(None)), joined_extremes)
+            )
+        else:
             for _ in self.chunks(BLOCK_ROWS):
                 pass
         return self.extremes

@@ -61,8 +61,9 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
     if streamed:
         design = place.streamed(rows, model.map_, intercept, model.n_jobs)
     else:
-        design = place.held(rows, width, intercept, model.n_jobs)
-        place.fill(design, rows, model.map_, slice(0, width))
+        held = place.held(rows, width, intercept, model.n_jobs)
+        place.fill(held, rows, model.map_, slice(0, width))
+        design = held.first(width)
     if works_wide(model, extent, memory):
         room = room_for_features(model, needed.work, memory) - (0 if streamed else extent.features())
         design.most_sample_bytes = room

@@ -1,7 +1,8 @@
-"""Where a fit does its arithmetic: the one place that chooses between the processor and a device."""
+"""Where a fit does its arithmetic: the one place that chooses between processor, device and workers of a cluster."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ..._memory import as_bytes
 from ..._tiles import TILE, run_tiles, single_threaded_blas
+from ...data import PartitionedTable
 from ...gpu.device import Device
 from ...maps import FeatureMap
 from ...maps.nystrom_parameters import restored
@@ -17,6 +19,7 @@ from ..estimates.memory_estimates import room_for_features
 from ..features.device_features import LEFT_FREE, DeviceFeatures, DeviceHeld, DeviceStreamed
 from ..features.device_kernel_matrix import DeviceKernelMatrix, landmark_gram
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures, values_of
+from ..features.partitioned_features import PartitionedFeatures, PartitionedRoom, made
 from ..features.prepared_rows import PreparedRows
 from ..passes.fit_passes import Passes
 from ..protocols import LinearMachine
@@ -158,12 +161,76 @@ class OnDevice:
         return DeviceKernelMatrix(self.device, map)
 
 
+class OnPartitions:
+    """Where the partitions of rows are: there by another placement.
+
+    Parameters
+    ----------
+    table : PartitionedTable
+    there : Placement
+        How features are made and held in one partition.
+    """
+
+    def __init__(self, table: PartitionedTable, there: Placement):
+        self.table, self.there = table, there
+
+    def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
+        """Bytes that features may take in all partitions together."""
+        whole = self.table.parts.room
+        return self.there.room(model, work, memory) if whole is None else min(whole, as_bytes(model.memory))
+
+    def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> PartitionedRoom:
+        """Room for the features of all rows."""
+        make = partial(room_there, self.there, width, intercept, self.table.parts.threads(n_jobs))
+        return PartitionedRoom(rows, make, self.there.fill, width, intercept, n_jobs, None)
+
+    def held_values(
+        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+    ) -> PartitionedRoom | None:
+        """Room for kernel values."""
+        if rows.n_rows * count * rows.dtype.itemsize > most_bytes:
+            return None
+        return self.held(rows, count, intercept, n_jobs)
+
+    def fill(self, room: PartitionedRoom, rows: PreparedRows, map: FeatureMap, columns: slice) -> None:
+        """Write the features of all rows by a map to these columns of a room, in one pass."""
+        room.fill(map, columns)
+
+    def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> PartitionedFeatures:
+        """Features that are made again in every pass."""
+        threads = self.table.parts.threads(n_jobs)
+        make = partial(streamed_there, self.there, map, intercept, threads)
+        parts = self.table.parts.kept(partial(made, rows.apart(n_jobs), make))
+        return PartitionedFeatures(parts, rows, int(map.n_components_), intercept, n_jobs)
+
+    def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
+        """The features of a map of kernel values, for a solver, which is here."""
+        return PROCESSOR.landmark_features(map, values, n_jobs)
+
+    def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
+        """That of the rows of a map, which are few."""
+        return self.there.kernel_matrix(rows, map)
+
+
+def room_there(there: Placement, width: int, intercept: bool, n_jobs: int | None, rows: PreparedRows) -> Any:
+    """Room for the features of the rows of one partition."""
+    return there.held(rows, width, intercept, n_jobs)
+
+
+def streamed_there(
+    there: Placement, map: FeatureMap, intercept: bool, n_jobs: int | None, rows: PreparedRows
+) -> FeatureMatrix:
+    """The features of the rows of one partition, made again in every pass."""
+    return there.streamed(rows, map, intercept, n_jobs)
+
+
 PROCESSOR = OnProcessor()
 
 
 def placement_of(passes: Passes) -> Placement:
     """Where the fit of these passes does its arithmetic."""
-    return PROCESSOR if passes.device is None else OnDevice(passes.device)
+    place: Placement = PROCESSOR if passes.device is None else OnDevice(passes.device)
+    return place if passes.partitions is None else OnPartitions(passes.partitions, place)
 
 
 def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:

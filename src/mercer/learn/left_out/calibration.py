@@ -21,7 +21,8 @@ too far on the side of their class.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.optimize
@@ -212,6 +213,22 @@ class KeptRows:
         self._targets = targets
         self._parts: dict[int, tuple[NDArray[Any], ...]] = {}
         self._lengths: dict[int, int] = {}
+
+    def fresh(self) -> Self:
+        """One that keeps the same rows and has seen none."""
+        other = copy(self)
+        other._parts, other._lengths = {}, {}
+        return other
+
+    def joined(self, later: Self) -> Self:
+        """What both have kept."""
+        other = copy(self)
+        other._parts, other._lengths = self._parts | later._parts, self._lengths | later._lengths
+        return other
+
+    def take_over(self, other: Self) -> None:
+        """Have seen what another has seen."""
+        self._parts, self._lengths = other._parts, other._lengths
 
     def __contains__(self, chunk: Chunk) -> bool:
         return chunk.first in self._parts

@@ -36,21 +36,31 @@ class Bend(NamedTuple):
         The change of the slopes of these rows.
     diagonal : array of shape (n_rows, n_columns) or None
         What every change is multiplied by, where the columns of a row do not depend on each other.
+    of_rows : callable
+        The same for some rows alone, given as a slice; None where ``diagonal`` tells.
     on_device : bool, default=False
         Whether changes are to be tensors.
     """
 
     apply: Callable[[Any, Values], Values]
     diagonal: Values | None = None
+    of_rows: Callable[[slice], Bend] | None = None
     on_device: bool = False
 
     def __call__(self, rows: Any, V: Values) -> Values:
         return self.apply(rows, V)
 
+    def part(self, rows: slice) -> Bend:
+        """That of some rows, which are then counted from the first of them."""
+        if self.diagonal is not None:
+            return self.of(self.diagonal[rows])
+        assert self.of_rows is not None
+        return self.of_rows(rows)
+
     @classmethod
     def of(cls, diagonal: Values) -> Bend:
         """That of columns which do not depend on each other."""
-        return cls(lambda rows, V: diagonal[rows] * V, diagonal, is_foreign(diagonal))
+        return cls(lambda rows, V: diagonal[rows] * V, diagonal, on_device=is_foreign(diagonal))
 
 
 class Loss(ABC):

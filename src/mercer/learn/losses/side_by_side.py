@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import is_foreign, namespace
+from ..._array import namespace
 from .base import Bend, Loss
 from .row_values import Values
 
@@ -45,9 +45,17 @@ class SideBySide(Loss):
         bends = self._each("bend", F)
         if all(bend.diagonal is not None for bend in bends):
             return Bend.of(namespace(F).concat([bend.diagonal for bend in bends], axis=1))
-        both = list(zip(bends, self.columns, strict=True))
+        return bend_beside(bends, self.columns)
 
-        def apply(rows: Any, V: Values) -> Values:
-            return namespace(V).concat([bend(rows, V[:, columns]) for bend, columns in both], axis=1)
 
-        return Bend(apply, on_device=is_foreign(F))
+def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
+    """Bends that have some columns each."""
+    both = list(zip(bends, columns, strict=True))
+
+    def apply(rows: Any, V: Values) -> Values:
+        return namespace(V).concat([bend(rows, V[:, mine]) for bend, mine in both], axis=1)
+
+    def of_rows(rows: slice) -> Bend:
+        return bend_beside([bend.part(rows) for bend in bends], columns)
+
+    return Bend(apply, None, of_rows, any(bend.on_device for bend in bends))

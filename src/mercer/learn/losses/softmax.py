@@ -46,9 +46,13 @@ class Softmax(ClassLoss):
 
     def bend(self, F: Values) -> Bend:
         p = self.probabilities(F)
-        scaled = p * self.weights(F)
+        return bend_of(p, p * self.weights(F))
 
-        def apply(rows: Any, V: Values) -> Values:
-            return scaled[rows] * (V - namespace(V).sum(p[rows] * V, axis=1, keepdims=True))
 
-        return Bend(apply, on_device=is_foreign(F))
+def bend_of(p: Values, scaled: Values) -> Bend:
+    """The bend of rows with these probabilities, and the same times their weights."""
+
+    def apply(rows: Any, V: Values) -> Values:
+        return scaled[rows] * (V - namespace(V).sum(p[rows] * V, axis=1, keepdims=True))
+
+    return Bend(apply, None, lambda rows: bend_of(p[rows], scaled[rows]), is_foreign(p))

@@ -2,15 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple, Protocol, Self
 
-from ...data import Table
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data import PartitionedTable, Table
 from ...data.block import Block
+from ...data.partitions import Join, Sums, Work, added
+from ...data.table_rows import Chunk
 from ...gpu.device import Device
 from ..context import FitContext
 from .progress import Callback, Reporter
+
+
+class Seeing(Protocol):
+    """What is shown the rows of a pass, in partitions by copies that are joined."""
+
+    def joined(self, later: Self) -> Self:
+        """What was seen of both sets of rows."""
+        ...
+
+    def take_over(self, other: Self) -> None:
+        """Have seen what another has seen, and nothing else."""
+        ...
+
+
+class Watcher(Seeing, Protocol):
+    """What is shown the features of a pass. Threads may show it chunks in any order."""
+
+    def watch(self, Z: NDArray[Any], chunk: Chunk) -> None:
+        """The features of a chunk."""
+        ...
+
+    def fresh(self) -> Self:
+        """One like it that has seen nothing."""
+        ...
+
+
+class PartSums(NamedTuple):
+    """Sums over some rows, and what has seen these on the way."""
+
+    sums: Sums
+    seen: tuple[Seeing, ...]
+
+    @staticmethod
+    def joined(parts: list[PartSums]) -> PartSums:
+        """Those over all of these rows; sums that were resumed have not seen theirs."""
+        seen = [part.seen for part in parts if part.seen]
+        joined = tuple(reduce(lambda ours, theirs: ours.joined(theirs), one) for one in zip(*seen, strict=True))
+        return PartSums(added([part.sums for part in parts]), joined)
 
 
 class Passes:
@@ -31,6 +75,8 @@ class Passes:
     ----------
     report : Reporter
         Tells callbacks how far the fit is.
+    partitions : PartitionedTable or None
+        The table, where its rows are in partitions that are summed where they are.
     """
 
     def __init__(
@@ -42,7 +88,8 @@ class Passes:
         device: Device | None = None,
     ):
         self.context = context
-        self.device = device
+        self.device, self.n_jobs = device, n_jobs
+        self.partitions = table if isinstance(table, PartitionedTable) else None
         callbacks = [one for one in (callback, context.progress) if one is not None]
         self.report = Reporter(callbacks, table.n_rows if callbacks else 0, n_jobs)
         if context.checkpoint is not None:
@@ -100,12 +147,78 @@ class Passes:
         self.report.drop(what)  # where it was known, it has not begun
         return found
 
+    def folded(
+        self,
+        what: str,
+        work: Work,
+        join: Join,
+        arguments: Sequence[Any] | None = None,
+        held: int = 0,
+        is_read: bool = True,
+    ) -> Any:
+        """What a tree over the partitions makes of ``work`` on each, in a pass of this name.
+
+        ``work`` is given a partition and its argument, by default the number of its first row.
+        """
+        assert self.partitions is not None
+        arguments = self.partitions.starts if arguments is None else arguments
+        if is_read:
+            self.count_read()
+        return self.partitions.parts.folded(
+            work, join, arguments, held, done=counting(self.begin(what), self.partitions.slices())
+        )
+
+    def summed_partitions(
+        self, what: str, work: Callable[[Table, int], PartSums], held: int, seen: Sequence[Seeing]
+    ) -> Sums:
+        """The sums over partitions of what ``work`` makes of each and of the number of its first row.
+
+        What was ``seen`` on the way is taken over. Where a checkpoint keeps sums, they come here after every group of
+        partitions.
+        """
+        assert self.partitions is not None
+        table = self.partitions
+        self.count_read()
+
+        def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> Sums:
+            begin, grouped, done = int(np.searchsorted(table.firsts, first)), None, counting(tell, table.slices())
+            if self.context.checkpoint is not None:
+
+                def kept(found: PartSums, place: int) -> None:
+                    totals[:] = found.sums
+                    if tell is not None:
+                        tell(int(table.firsts[place]))
+
+                grouped, done = kept, counting(None, table.slices())
+            before = PartSums(tuple(totals), ()) if totals else None
+            found = table.parts.folded(work, PartSums.joined, table.starts, held, before, begin, done, grouped)
+            for ours, theirs in zip(seen, found.seen, strict=bool(found.seen)):
+                ours.take_over(theirs)
+            return tuple(found.sums)
+
+        return self.summed(what, add)
+
+
+def counting(tell: Callable[[int], None] | None, slices: list[slice]) -> Callable[[int], None]:
+    """A function of the place of every partition that is done, in any order, which tells how many rows are done."""
+    rows = 0
+
+    def done(place: int) -> None:
+        nonlocal rows
+        rows += slices[place].stop - slices[place].start
+        if tell is not None:
+            tell(rows)
+
+    return done
+
 
 def limit_of(passes: Passes) -> int | None:
     """The most bytes that a fit may take where it does its arithmetic; None is what the machine has."""
-    if passes.context.memory is not None or passes.device is None:
+    if passes.context.memory is not None:
         return passes.context.memory
-    return passes.device.memory()
+    if passes.partitions is not None:
+        return passes.partitions.parts.memory
+    return None if passes.device is None else passes.device.memory()
 
 
 def after_chunks(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..estimates.time_forecast import Forecast, Work
 
@@ -104,6 +104,12 @@ class Reporter:
         self._reads = 0
         self._lock = threading.Lock()  # passes may run side by side, and the callback is called once at a time
         self._forecast = Forecast(perf_counter(), n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_callbacks": [], "_lock": None}  # who is told is here, and not where it is sent
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
 
     @property
     def is_heard(self) -> bool:

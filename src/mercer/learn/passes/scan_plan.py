@@ -8,20 +8,24 @@ levels there are. What needs the targets alone does not cause the features to be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy, deepcopy
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._random import Stream
-from ...data import Table
+from ...data import PartitionedTable, Table
 from ...data.block import BLOCK_ROWS, Block, concatenated, part_of, rows_of
 from .fit_passes import Passes
 
 if TYPE_CHECKING:
     from ..pilot.settle import Settled
+
+Found = TypeVar("Found")
 
 
 class Need(ABC):
@@ -37,6 +41,10 @@ class Need(ABC):
     @abstractmethod
     def update(self, block: Block, first: int) -> None:
         """The next block, whose first row has this number."""
+
+    def join(self, later: Self) -> None:
+        """Take over what another has found in the partitions after those of this one."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be found in partitions")
 
 
 EMPTY: Mapping[str, Need] = MappingProxyType({})
@@ -73,10 +81,45 @@ class ScanPlan:
         """All blocks, for the step of this name and for all that is waiting."""
         return self._served([what, *self._waiting], self.table.blocks())
 
+    def found(
+        self, what: str, look: Callable[[Iterable[Block]], Found], join: Callable[[Found, Found], Found]
+    ) -> Found:
+        """What ``look`` finds in all blocks, for the step of this name; what is waiting is served on the way.
+
+        In partitions it looks where they are, and what it finds there is joined in their order.
+        """
+        if not isinstance(self.table, PartitionedTable):
+            return look(self.scan(what))
+        return self._found_apart(what, self.table, look, join, whole=True)
+
+    def _found_apart(
+        self, what: str, table: PartitionedTable, look: Callable[[Iterable[Block]], Any], join: Any, whole: bool
+    ) -> Any:
+        needs = list(self._waiting.values())
+        for need in needs:
+            need.begin()
+        self.passes.count_read()
+        tell = self.passes.begin(" and ".join(dict.fromkeys([what, *self._waiting])))
+        found, rows = None, 0
+        looking = partial(looked_at, look=look, needs=deepcopy(needs), whole=whole)
+        for here, seen in table.parts.each(looking, table.starts):
+            found = here if rows == 0 else join(found, here)
+            for need, part in zip(needs, seen, strict=True):
+                need.join(part)
+            rows = int(table.firsts[np.searchsorted(table.firsts, rows, side="right")])
+            if tell is not None:
+                tell(rows)
+        self._waiting = {}
+        return found
+
     def finish(self) -> None:
         """Scan for what is still waiting, if anything is: the targets alone where they are enough."""
         if self._waiting:
             whole = any(need.needs_features for need in self._waiting.values())
+            if isinstance(self.table, PartitionedTable):
+                names = list(self._waiting)
+                self._found_apart(names[0], self.table, all_of, lambda ours, theirs: None, whole)
+                return
             for _ in self._served(list(self._waiting), self.table.blocks() if whole else self.table.targets()):
                 pass
 
@@ -90,6 +133,31 @@ class ScanPlan:
             yield block
             first += block.X.shape[0]
         self._waiting = {}  # not before: a scan that is left early has served nobody
+
+
+def looked_at(
+    table: Table, first: int, look: Callable[[Iterable[Block]], Any], needs: list[Need], whole: bool
+) -> tuple[Any, list[Need]]:
+    """What is found in one partition, whose first row has this number, with the needs that it has served."""
+
+    def served() -> Iterator[Block]:
+        row = first
+        for block in table.blocks() if whole else table.targets():
+            for need in needs:
+                need.update(block, row)
+            yield block
+            row += block.X.shape[0]
+
+    needs = [copy(need) for need in needs]
+    for need in needs:
+        need.begin()
+    return look(served()), needs
+
+
+def all_of(blocks: Iterable[Block]) -> None:
+    """Go through all blocks."""
+    for _ in blocks:
+        pass
 
 
 class RowSample(Need):
@@ -125,6 +193,13 @@ class RowSample(Need):
             self._numbers = np.concatenate([self._numbers, first + chosen])
         spare = max(self._count // 4, BLOCK_ROWS)  # so that rows are not dropped after every block, which takes time
         if len(self._words) > self._count + spare:
+            self._drop_largest()
+
+    def join(self, later: Self) -> None:
+        self._parts += later._parts
+        self._words = np.concatenate([self._words, later._words])
+        self._numbers = np.concatenate([self._numbers, later._numbers])
+        if len(self._words) > self._count:
             self._drop_largest()
 
     def _drop_largest(self) -> None:

@@ -68,6 +68,44 @@ class Found(NamedTuple):
     mean: Vector | None = None
     deviation: Vector | None = None
 
+    def joined(self, later: Found) -> Found:
+        """What was found of both sets of rows, before any tails."""
+        return Found(joined(self.total, later.total), self.whole + later.whole, self.is_sparse or later.is_sparse)
+
+
+class SeenColumns(NamedTuple):
+    """The kinds of the columns of frames, and how often each level was seen in those that have some."""
+
+    kinds: dict[str, str]
+    levels: dict[str, Counter[Any] | None]
+
+    @classmethod
+    def of(cls, blocks: Iterable[Any]) -> SeenColumns | None:
+        """Those of blocks; None where they are no frames."""
+        found: dict[str, Counter[Any] | None] | None = None
+        kinds: dict[str, str] = {}
+        for block in blocks:
+            if not is_frame(block):
+                return None
+            here = columns(block)
+            if found is None:
+                kinds = {name: kind_of(column) for name, column in here.items()}
+                found = {name: None if kind in (*NUMBERS, *TIMES) else Counter() for name, kind in kinds.items()}
+            for name, seen in found.items():
+                if seen is not None:
+                    there = [level for level in levels(here[name]).tolist() if level is not None]
+                    check_hashable(name, there)
+                    seen.update(there)
+        assert found is not None
+        return cls(kinds, found)
+
+    def joined(self, later: SeenColumns) -> SeenColumns:
+        """Those of both sets of rows."""
+        pairs = ((name, seen, later.levels[name]) for name, seen in self.levels.items())
+        return SeenColumns(
+            self.kinds, {name: ours + theirs if ours and theirs else ours or theirs for name, ours, theirs in pairs}
+        )
+
 
 class Preparation:
     """How rows become numbers.
@@ -195,21 +233,13 @@ class Preparation:
 
     def learn_columns(self, blocks: Iterable[Any]) -> None:
         """Find the kinds of the columns of frames, and the levels of those that have some."""
-        found: dict[str, Counter[Any] | None] | None = None
-        kinds: dict[str, str] = {}
-        for block in blocks:
-            if not is_frame(block):
-                return
-            here = columns(block)
-            if found is None:
-                kinds = {name: kind_of(column) for name, column in here.items()}
-                found = {name: None if kind in (*NUMBERS, *TIMES) else Counter() for name, kind in kinds.items()}
-            for name, seen in found.items():
-                if seen is not None:
-                    there = [level for level in levels(here[name]).tolist() if level is not None]
-                    check_hashable(name, there)
-                    seen.update(there)
-        assert found is not None
+        self.take_columns(SeenColumns.of(blocks))
+
+    def take_columns(self, seen_columns: SeenColumns | None) -> None:
+        """Have the columns that were seen in all rows; None where these are no frames."""
+        if seen_columns is None:
+            return
+        kinds, found = seen_columns
         self.columns = tuple(self._column(name, kinds[name], seen) for name, seen in found.items())
         self.sparse_levels = sum(len(column.levels or ()) for column in self.columns) > coded_rows.MOST_DENSE
         self._numbered = {}
@@ -247,8 +277,11 @@ class Preparation:
 
         ``sample`` gives some rows when all blocks are through: ``rows_sampled`` of them, or all where there are fewer.
         """
-        if not self.needs_summary:
-            return
+        if self.needs_summary:
+            self.take_scale(self.summed_up(blocks), sample)
+
+    def summed_up(self, blocks: Iterable[tuple[Any, Vector | None]]) -> Found:
+        """Means, deviations and ranges of the encoded columns of some rows; blocks come with weights."""
         total: Summary | None = None
         is_sparse, whole = False, 0.0
         for X, weight in blocks:
@@ -257,7 +290,11 @@ class Preparation:
             part = self.summary(X, weight)
             total = part if total is None else joined(total, part)
         assert total is not None
-        self._found, self.n_encoded = Found(total, whole, is_sparse), len(total.mean)
+        return Found(total, whole, is_sparse)
+
+    def take_scale(self, found: Found, sample: Callable[[], Block] | None = None) -> None:
+        """Have what was found of all rows; ``sample`` gives some of them, as for :meth:`learn_scale`."""
+        self._found, self.n_encoded = found, len(found.total.mean)
         if self.rows_sampled:
             assert sample is not None
             self._look_at(sample())
@@ -664,6 +701,12 @@ class Preparation:
         if self.columns is None:
             return [(self.source_of(place), range(place, place + 1)) for place in range(self.n_encoded or 0)]
         return [(column.name, range(first, first + self.width_of(column))) for first, column in self._places]
+
+    def column_names(self, n_columns: int) -> list[str]:
+        """The names of the columns before anything is done to them, or their numbers where they have none."""
+        if self.columns is None:
+            return [self.source_of(place) for place in range(n_columns)]
+        return [column.name for column in self.columns]
 
     def encoded_sources(self, n_columns: int) -> Places:
         """The numbers of the columns that encoded columns come from."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._array import to_numpy
 from ..._random import Stream
+from ...data.table_rows import Chunk
 
 Matrix = NDArray[np.float64]
 
@@ -65,3 +69,76 @@ class KeptSample(NamedTuple):
         order = np.argsort(keys, kind="stable")[:most]
         parts = (np.concatenate(pair)[order] for pair in zip(self[1:], other[1:], strict=True))
         return type(self)(keys[order], *parts)
+
+
+class Sampling:
+    """Takes a sample of the rows whose features it is shown.
+
+    Parameters
+    ----------
+    rng : Stream
+        Names the sample.
+    first : int
+        The number of the first row that it is shown.
+    without : ndarray of int or None
+        The numbers of rows that are left out.
+    left : callable
+        What features leave of k(x, x), as a function of prepared rows and their features.
+
+    Attributes
+    ----------
+    kept : KeptSample or None
+        The sample so far.
+    seen : dict of int to int
+        The number of rows of every chunk that was shown, by the number of its first row.
+    """
+
+    def __init__(
+        self,
+        rng: Stream,
+        first: int,
+        without: NDArray[np.int64] | None,
+        left: Callable[[Any, NDArray[Any]], NDArray[Any]],
+    ):
+        self._made_of = rng, first, without, left
+        self._lock = threading.Lock()
+        self.kept: KeptSample | None = None
+        self.seen: dict[int, int] = {}
+
+    @property
+    def n_seen(self) -> int:
+        """How many rows were shown."""
+        return sum(self.seen.values())
+
+    def watch(self, Z: Any, chunk: Chunk) -> None:
+        """Take what belongs to the sample of a chunk."""
+        Z, (rng, first, without, left) = to_numpy(Z), self._made_of
+        more = KeptSample.of(Z, left(chunk.X, Z), rng, first + chunk.first, without)
+        with self._lock:
+            self.seen[chunk.first] = len(Z)
+            self.kept = more if self.kept is None else self.kept.plus(more)
+
+    def fresh(self) -> Self:
+        """One that takes the same sample and has seen nothing."""
+        return type(self)(*self._made_of)
+
+    def joined(self, later: Self) -> Self:
+        """The sample of the rows of both."""
+        both = self.fresh()
+        both.seen = self.seen | later.seen
+        both.kept = self.kept.plus(later.kept) if self.kept and later.kept else self.kept or later.kept
+        return both
+
+    def take_over(self, other: Self) -> None:
+        """Have the sample of another."""
+        self.kept, self.seen = other.kept, other.seen
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self._made_of, self.kept, self.seen)
+
+
+def _again(kind: type[Sampling], made_of: tuple[Any, ...], kept: KeptSample | None, seen: dict[int, int]) -> Sampling:
+    """The same, with a lock of its own."""
+    other = kind(*made_of)
+    other.kept, other.seen = kept, seen
+    return other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +130,9 @@ class AllLabels(Need):
         if block.y is None:
             raise ValueError("the blocks must bring y, found X alone")
         self._parts.append((np.asarray(block.y), block.weight))
+
+    def join(self, later: Self) -> None:
+        self._parts += later._parts
 
     def found(self) -> tuple[NDArray[Any], Matrix]:
         """Labels and weights, after a scan."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class AllTargets(Need):
 
     def update(self, block: Block, first: int) -> None:
         self._parts.append((checked_targets(block.y), block.weight))
+
+    def join(self, later: Self) -> None:
+        self._parts += later._parts
 
     def found(self) -> tuple[Matrix, Matrix]:
         """Targets, one column each, and weights, after a scan."""

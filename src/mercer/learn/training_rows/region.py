@@ -110,22 +110,34 @@ class Extremes:
     """
 
     def __init__(self, numbers: Callable[[Any], Any] | None = None):
-        self._numbers = numbers
-        self._seen = 0
+        self.numbers = numbers
+        self.n_seen = 0
         self.rows: Region | None = None
         self.targets: Region | None = None
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The same chunks. Those that were seen before, in another pass, add nothing."""
         for chunk in chunks:
-            if chunk.first <= self._seen < chunk.last:
+            if chunk.first <= self.n_seen < chunk.last:
                 self._update(chunk)
-                self._seen = chunk.last
+                self.n_seen = chunk.last
             yield chunk
+
+    def joined(self, later: Extremes) -> Extremes:
+        """Those of both sets of rows."""
+        both = Extremes(self.numbers)
+        both.n_seen = self.n_seen + later.n_seen
+        both.rows = later.rows if self.rows is None else self.rows.joined(later.rows)
+        both.targets = later.targets if self.targets is None else self.targets.joined(later.targets)
+        return both
+
+    def take_over(self, other: Extremes) -> None:
+        """Have seen the rows that another has seen, and no others."""
+        self.n_seen, self.rows, self.targets = other.n_seen, other.rows, other.targets
 
     def saw(self, n_rows: int) -> bool:
         """Whether at least this many rows were shown: resumed sums begin later."""
-        return self._seen >= n_rows
+        return self.n_seen >= n_rows
 
     def _update(self, chunk: Chunk) -> None:
         X, y, counts = chunk.X, chunk.y, None if chunk.weight is None else chunk.weight > 0.0
@@ -134,8 +146,8 @@ class Extremes:
                 return
             X, y = X[counts], None if y is None else np.asarray(y)[counts]
         self.rows = Region.of(X).joined(self.rows)
-        if self._numbers is not None and y is not None:
-            targets = self._numbers(y)
+        if self.numbers is not None and y is not None:
+            targets = self.numbers(y)
             self.targets = Region.of(targets.reshape(len(targets), -1)).joined(self.targets)
 
 

@@ -1,0 +1,57 @@
+"""Dask collections as rows: recognised without Dask being imported, and made a table of partitions."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..data import PartitionedTable
+
+HOMES = ("dask.", "dask_expr.")
+"""How the names of modules begin in which collections are defined."""
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a Dask array, data frame, series or delayed value; this works without Dask installed.
+
+    Parameters
+    ----------
+    X : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether it is a collection.
+    """
+    return "dask" in sys.modules and hasattr(type(X), "__dask_graph__") and type(X).__module__.startswith(HOMES)
+
+
+def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
+    """Return the rows of a collection as a table, whose partitions are those of the collection.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+        The rows.
+    y : dask.array.Array, dask.dataframe.Series, dask.dataframe.DataFrame, array-like or None, default=None
+        The targets.
+    weight : dask.array.Array, dask.dataframe.Series, array-like or None, default=None
+        The weights.
+
+    Returns
+    -------
+    PartitionedTable
+        The table.
+    """
+    from .collection_table import collection_table
+
+    return collection_table(X, y, weight)
+
+
+def has_unknown_sizes(X: Any) -> bool:
+    """Whether the numbers of rows in the partitions of a collection are not known before they are computed."""
+    return not hasattr(X, "chunks") or bool(np.isnan(np.array(X.chunks[0], dtype=np.float64)).any())

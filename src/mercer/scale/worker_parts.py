@@ -1,0 +1,179 @@
+"""Objects of partitions on the workers of a cluster, and work on them as plain tasks that can be repeated."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+from dask.base import compute
+from dask.delayed import Delayed, delayed
+
+from ..data.partitioned_table import naming
+from ..data.partitions import HereParts, Join, Parts, Work, fan_in, groups, tree
+from .cluster import Cluster
+from .parcels import opened, packed
+
+FEWEST = 4
+AHEAD = 2
+"""Results per thread of the cluster that are made before they are asked for."""
+SENT_BYTES = 4 * 2**20
+"""Arguments that are sent in one message: the scheduler keeps them, so that a task can be repeated anywhere."""
+
+
+def as_it_is(value: Any) -> Any:
+    return value
+
+
+def done_on(parcel: bytes, number: int, part: Any, argument: Any) -> Any:
+    """Do the work in a parcel on the object of one partition.
+
+    Arguments that are more than a number are packed: arrays in them are then aligned as the compiled core needs them.
+    """
+    return naming(opened(parcel), number, part, pickle.loads(argument) if isinstance(argument, bytes) else argument)
+
+
+class WorkerParts(Parts):
+    """Objects of partitions on workers.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The workers.
+    objects : sequence of Delayed or Future
+        One for every partition.
+    numbers : sequence of int
+        Their numbers in the collection that the user gave, for messages.
+    """
+
+    def __init__(self, cluster: Cluster, objects: Sequence[Any], numbers: Sequence[int]):
+        self._cluster, self._objects, self._numbers = cluster, list(objects), list(numbers)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    @property
+    def memory(self) -> int | None:
+        return self._cluster.memory
+
+    @property
+    def room(self) -> int | None:
+        return self._cluster.room
+
+    def threads(self, n_jobs: int | None) -> int | None:
+        return None
+
+    def chosen(self, places: Sequence[int]) -> WorkerParts:
+        """Return those in some places."""
+        return WorkerParts(self._cluster, [self._objects[i] for i in places], [self._numbers[i] for i in places])
+
+    def _tasks(self, work: Work, arguments: Sequence[Any] | None, places: Sequence[int]) -> dict[int, Delayed]:
+        """Return a task for every place; the parcel of the work is one more task, so that a worker gets it once."""
+        name = f"{task_name(work)}-{uuid4().hex}"
+        parcel = self._parcel(packed(work), name)
+        sent: dict[int, Any] = {place: None if arguments is None else as_sent(arguments[place]) for place in places}
+        if sum(len(argument) for argument in sent.values() if isinstance(argument, bytes)) > SENT_BYTES:
+            sent = self._sent(sent, name)
+        do = delayed(done_on, pure=False)
+        return {
+            place: do(parcel, self._numbers[place], self._objects[place], sent[place], dask_key_name=f"{name}-{place}")
+            for place in places
+        }
+
+    def _parcel(self, content: bytes, name: str) -> Any:
+        """Return bytes as a task; many of them are sent before the others, in pieces of moderate size."""
+        if len(content) <= SENT_BYTES:
+            return delayed(as_it_is)(content, dask_key_name=f"parcel-{name}")
+        pieces: list[Any] = []
+        for first in range(0, len(content), SENT_BYTES):
+            piece = delayed(as_it_is)(content[first : first + SENT_BYTES], dask_key_name=f"piece-{name}-{first}")
+            pieces += self._cluster.computed([piece])
+        return self._cluster.computed([delayed(b"".join)(pieces, dask_key_name=f"parcel-{name}")])[0]
+
+    def _sent(self, arguments: dict[int, Any], name: str) -> dict[int, Any]:
+        """Return arguments as they are known to the cluster, sent in messages of moderate size."""
+        waiting: list[Delayed] = []
+        found: list[Any] = []
+        size = 0
+        for place, argument in arguments.items():
+            waiting.append(delayed(as_it_is)(argument, dask_key_name=f"argument-{name}-{place}"))
+            size += len(argument)
+            if size > SENT_BYTES:
+                found += self._cluster.computed(waiting)
+                waiting, size = [], 0
+        return dict(zip(arguments, found + self._cluster.computed(waiting), strict=True))
+
+    def kept(self, work: Work, arguments: Sequence[Any] | None = None) -> WorkerParts:
+        tasks = self._tasks(work, arguments, range(len(self)))
+        futures = self._cluster.computed([tasks[place] for place in range(len(self))])
+        self._cluster.wait(futures)
+        return WorkerParts(self._cluster, futures, self._numbers)
+
+    def each(
+        self, work: Work, arguments: Sequence[Any] | None = None, places: Sequence[int] | None = None
+    ) -> Iterator[Any]:
+        waiting = deque(range(len(self)) if places is None else places)
+        tasks = self._tasks(work, arguments, list(waiting))
+        running: deque[Any] = deque()
+        most = AHEAD * max(FEWEST, self._cluster.n_threads)
+        while waiting or running:
+            if waiting and len(running) <= most // 2:
+                some = [tasks[waiting.popleft()] for _ in range(min(len(waiting), most - len(running)))]
+                running.extend(self._cluster.computed(some))
+            yield self._cluster.result(running.popleft())
+
+    def joined(
+        self,
+        work: Work,
+        join: Join,
+        arguments: Sequence[Any] | None,
+        held: int,
+        before: Any,
+        places: range,
+        done: Callable[[int], None],
+    ) -> Any:
+        tasks, node = self._tasks(work, arguments, places), delayed(join, pure=False)
+        roots = [tree(group, fan_in(held), tasks.__getitem__, node) for group in groups(places)]
+        for place, root in enumerate(roots[1:], 1):
+            roots[place] = node([roots[place - 1], root])
+        whole, *leaves = self._cluster.computed([roots[-1], *(tasks[place] for place in places)])
+        self._cluster.wait(leaves, lambda number: done(places[number]), keep=False)
+        found = self._cluster.result(whole)
+        return found if before is None else join([before, found])
+
+
+class DelayedParts(HereParts):
+    """Objects of partitions that are computed here, one at a time, whenever they are asked for.
+
+    Parameters
+    ----------
+    objects : sequence of Delayed
+        One for every partition.
+    numbers : sequence of int
+        Their numbers in the collection that the user gave, for messages.
+    """
+
+    def __init__(self, objects: Sequence[Any], numbers: Sequence[int]):
+        super().__init__(objects)
+        self._numbers = list(numbers)
+
+    def chosen(self, places: Sequence[int]) -> DelayedParts:
+        """Return those in some places."""
+        return DelayedParts([self._objects[i] for i in places], [self._numbers[i] for i in places])
+
+    def _made(self, work: Work, arguments: Sequence[Any] | None, place: int) -> Any:
+        (part,) = compute(self._objects[place])
+        return naming(work, self._numbers[place], part, None if arguments is None else arguments[place])
+
+
+def task_name(work: Any) -> str:
+    """Return what dashboards call a task."""
+    function = getattr(work, "func", work)
+    return f"mercer-{getattr(function, '__name__', type(function).__name__).replace('_', '-')}"
+
+
+def as_sent(argument: Any) -> Any:
+    """Return a number or None as it is, and anything else as bytes."""
+    return argument if argument is None or isinstance(argument, int) else packed(argument)

@@ -1,0 +1,78 @@
+"""What the pages of the site show is true: their code runs and prints what they say, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*/*.md"))
+EXAMPLES = sorted(page.name for page in (ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LONG = ("demo.py", "digits.py")
+
+
+def run(page: str) -> tuple[int, int]:
+    """Run the Python of a page from top to bottom; the number of examples, and of those that print something else."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    parser, runner = (
+        doctest.DocTestParser(),
+        doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE),
+    )
+    names: dict = {}
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start(1))
+        test = parser.get_doctest(block[1], names, page, page, line)
+        test.globs = names  # not the copy that a test makes: functions of one block see what the next one assigns
+        runner.run(test, clear_globs=False)
+    return runner.tries, runner.failures
+
+
+def with_code() -> list[str]:
+    return [page for page in PAGES if BLOCK.search((ROOT / page).read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", with_code())
+def test_a_page_prints_what_it_says(page):
+    tries, failures = run(page)
+    assert tries > 0
+    assert failures == 0, f"{page} shows other output, see above"
+
+
+@pytest.mark.parametrize("page", [*PAGES, "docs/index.md", "paper.md"])
+def test_every_link_of_a_page_leads_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        found = (ROOT / page).parent / target
+        built = target.startswith(("../gallery/", "gallery/", "../reference/packages/"))
+        assert built or found.exists() or found.with_suffix(".md").exists(), f"{page} points at {target}"
+
+
+def test_every_figure_of_the_site_is_there_and_used():
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    used = set(re.findall(r"^\.\. plot:: figures/(\w+)\.py$", text, re.MULTILINE))
+    scripts = {path.stem for path in (ROOT / "docs" / "figures").glob("*.py")}
+    assert scripts - {"tables", "error_against_time"} == used
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_begins_with_a_title(name):
+    docstring = ast.get_docstring(ast.parse((ROOT / "examples" / name).read_text(encoding="utf-8")))
+    title, rule, *_ = docstring.splitlines()
+    assert set(rule) == {"="}
+    assert len(rule) >= len(title)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in LONG])
+def test_an_example_runs(name, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    code = compile((ROOT / "examples" / name).read_text(encoding="utf-8"), name, "exec", dont_inherit=True)
+    exec(code, {"__name__": "__main__", "__file__": str(ROOT / "examples" / name)})
+    matplotlib.pyplot.close("all")
