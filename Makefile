@@ -178,6 +178,7 @@ $(DOCS_INSTALLED): $(INSTALLED)
 docs: $(DOCS_INSTALLED)
 	@echo '== the site: a few minutes the first time; afterwards only what has changed'
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --nitpicky --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/python tests/site_check.py build/docs
 	@echo 'The site: build/docs/index.html'
 
 papers: $(INSTALLED)

@@ -41,6 +41,7 @@ myst_links_external_new_tab = False
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_default_options = {"member-order": "groupwise"}
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 nitpicky = True
@@ -75,6 +76,7 @@ sphinx_gallery_conf = {
     "prefer_full_module": {r"mercer"},
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # its page fetches scripts
     "show_signature": False,
     "remove_config_comments": True,
     "min_reported_time": 1,

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 from matplotlib import pyplot
+from sklearn.linear_model import LogisticRegression
 
 from mercer.learn import KernelPCA
 
@@ -27,17 +28,28 @@ X[:, 1] += radius * np.sin(angle)
 X[:, 2] += 0.5 * np.sin(3.0 * angle)
 
 begin = time.process_time()
-pca = KernelPCA("gaussian(0.1)", n_components=512, n_directions=2, random_state=0).fit(X)
+pca = KernelPCA("gaussian(0.1)", n_components=512, n_directions=8, random_state=0).fit(X)
 Z = pca.transform(X)
 took = time.process_time() - begin
-print(f"{N:,} rows, {took:.1f} processor seconds; share of the variance: {pca.explained_ratio_.round(2)}")
+print(f"{N:,} rows, {took:.1f} processor seconds; share of the variance: {pca.explained_ratio_.sum():.0%}")
 
 # %%
-# The curves cannot be told apart along any straight line; along the first two directions of the kernel they can.
+# No straight line through the columns tells the curves apart. On eight directions of the kernel a linear classifier
+# does so, from 2,000 rows. The picture shows the first direction and the one in which the curves are farthest
+# apart.
 
+few, others = slice(2000), slice(2000, 12_000)
+for name, points in (("columns", X), ("directions", Z)):
+    score = LogisticRegression(max_iter=1000).fit(points[few], curve[few]).score(points[others], curve[others])
+    print(f"a linear classifier on the {name:10} is right for {score:.1%}")
+
+means = np.array([Z[curve == one].mean(axis=0) for one in range(3)])
+best = 1 + int(np.argmax(np.ptp(means, axis=0)[1:] / Z.std(axis=0)[1:]))
 figure, axes = pyplot.subplots(1, 2, figsize=(9, 4), layout="constrained")
 shown = rng.choice(N, 4000, replace=False)
-for one, points, title in zip(axes, (X, Z), ("two of ten columns", "two kernel principal components"), strict=True):
-    one.scatter(*points[shown, :2].T, c=np.array(["#0072b2", "#d55e00", "#009e73"])[curve[shown]], s=3, alpha=0.5)
-    one.set(title=title)
+colours = np.array(["#0072b2", "#d55e00", "#009e73"])[curve[shown]]
+axes[0].scatter(*X[shown, :2].T, c=colours, s=3, alpha=0.5)
+axes[0].set(title="two of ten columns", xlabel="column 0", ylabel="column 1")
+axes[1].scatter(Z[shown, 0], Z[shown, best], c=colours, s=3, alpha=0.5)
+axes[1].set(title="two of eight directions", xlabel="direction 0", ylabel=f"direction {best}")
 pyplot.show()

@@ -66,6 +66,8 @@ for figure in {module}.FIGURES:
     [
         ("certificates", ("error below it", "least of a cell", "regret at most 1.1")),
         ("defaults", ("s of fit", "worse than allowed", "+ bandwidth and penalty", "gate right")),
+        ("intervals", ("median width",)),
+        ("gaussian_process", ("log density",)),
     ],
 )
 def test_all_figures_of_defaults_and_certificates(module, titles, tmp_path):

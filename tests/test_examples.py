@@ -173,6 +173,13 @@ def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 11
 
 
+def test_the_forgetting_example_follows_a_truth_that_drifts(capsys):
+    with example("forgetting") as module:
+        last = {name: np.mean(errors[-10:]) for name, errors in module.main().items()}
+    assert max(last["decay"], last["window"]) < 0.5 * last["all rows"]
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
 def row_of(map):
     """What the table of the guide says of a map: its name with the maps it takes, and its description."""
     inside = ", ".join("map" for _ in map.construction.parts)
@@ -199,3 +206,21 @@ def test_the_example_of_intervals_covers_every_region(capsys):
     assert found["coast"][0] < 0.85 < 0.95 < found["city"][0]
     assert all(0.83 < by_region < 0.97 for _, by_region in found.values())
     assert "jackknife+: one fit and no other" in capsys.readouterr().out
+
+
+def test_the_example_of_importances_finds_what_matters(capsys):
+    with example("importances") as module:
+        importances, effects = module.main(800)
+    assert importances["noise"] < 0.02 < 0.1 < min(importances[name] for name in ("area", "age", "region"))
+    assert effects[0, 1] > 0.8 > 0.2 > effects[1, 1]  # a house of 10 years beside one of 60
+    assert effects[0, 2] > effects[1, 2] > effects[2, 2]  # coast, city, country
+    assert "what another ten years would do: -" in capsys.readouterr().out
+
+
+def test_the_example_of_uncertainty_knows_where_it_knows_less(capsys):
+    with example("uncertainty") as module:
+        found = module.main(4000)
+    assert found["noise"] == pytest.approx(2.0, abs=0.1)
+    assert found["gap"] > 5.0
+    assert found["best"] == 1.0
+    assert "in the gap, at 0.625" in capsys.readouterr().out

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from .site_check import page, wrong
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*/*.md"))
 EXAMPLES = sorted(page.name for page in (ROOT / "examples").glob("*.py"))
@@ -66,6 +68,19 @@ def test_an_example_begins_with_a_title(name):
     title, rule, *_ = docstring.splitlines()
     assert set(rule) == {"="}
     assert len(rule) >= len(title)
+
+
+def test_the_check_of_the_site_finds_what_is_wrong(tmp_path):
+    (tmp_path / "a.html").write_text('<a href="b.html#there">x</a><a id="top" href="#top">x</a>', encoding="utf-8")
+    (tmp_path / "b.html").write_text('<p id="there"></p><img src="a.html">', encoding="utf-8")
+    assert wrong(tmp_path) == []
+    page.cache_clear()
+    (tmp_path / "b.html").write_text('<a href="c.html">x</a><script src="https://x.org/y.js">', encoding="utf-8")
+    (tmp_path / "site.css").write_text("@import url(https://x.org/y.css);", encoding="utf-8")
+    complaints = " ".join(wrong(tmp_path))
+    assert all(words in complaints for words in ("#there, a place", "c.html, which", "fetches https://x.org/y.js"))
+    assert "site.css fetches" in complaints
+    page.cache_clear()
 
 
 @pytest.mark.full

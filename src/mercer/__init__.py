@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from . import bounds as bounds
     from . import choose as choose
     from . import data as data
+    from . import export as export
     from . import kernels as kernels
     from . import learn as learn
     from . import maps as maps
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report", "stats")
+_MODULES = ("bounds", "choose", "data", "export", "kernels", "learn", "maps", "persist", "report", "stats")
 _HOMES = {
     "AutoMap": ".choose",
     "KernelClassifier": ".learn",

@@ -5,6 +5,7 @@ A map's ``apply`` is written once, with the few operations below and whatever th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -22,6 +23,20 @@ Array = Any
 Parameters = TypeVar("Parameters", bound=tuple)
 
 SIGN_ELEMENTS = 1 << 20
+
+
+class Traced(ABC):
+    """An array without values, whose operations are recorded, so that another program can do them.
+
+    It has a shape, in which -1 stands for the number of rows, a type and a namespace of its own. Operations that no
+    namespace has are recorded by their names.
+    """
+
+    dtype: np.dtype[Any]
+
+    @abstractmethod
+    def record(self, operation: str, *arguments: Any) -> Any:
+        """Record the operation of this name and return what it gives."""
 
 
 def is_foreign(X: Any) -> bool:
@@ -110,8 +125,10 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
         cast = cast and not getattr(parameters, "keeps_precision", False)
         parts = [send(part, like, cast) for part in parameters]
         return type(parameters)(*parts) if hasattr(parameters, "_fields") else tuple(parts)
+    if isinstance(parameters, Traced):
+        return parameters
     floating = cast and like.dtype != object and np.issubdtype(parameters.dtype, np.floating)
-    if sp.issparse(like) or is_numpy_array(like):
+    if sp.issparse(like) or is_numpy_array(like) or isinstance(like, Traced):
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
     # A copy, because torch shares the memory of an array and has no read-only tensors.
@@ -173,7 +190,7 @@ def spread(X: Any, length: int) -> Any:
 
 def has_kernels(X: Array) -> bool:
     """Whether the compiled core can read rows like these."""
-    return not is_foreign(X) and X.dtype != object
+    return not (is_foreign(X) or isinstance(X, Traced)) and X.dtype != object
 
 
 def aligned(X: Any) -> Any:
@@ -305,6 +322,8 @@ def pad(X: Array, width: int) -> Array:
 
 def count_sketch(X: Array, buckets: Array, signs: Array, width: int) -> Array:
     """Add ``signs[j] * X[:, j]`` into column ``buckets[j]`` of a dense result, O(nnz) for sparse X."""
+    if isinstance(X, Traced):
+        return X.record("count_sketch", buckets, signs, width)
     if is_torch_array(X):
         sketch = X.new_zeros((X.shape[0], width))
         return sketch.index_add_(1, buckets.long(), X * signs.to(X.dtype))
@@ -328,7 +347,7 @@ def hadamard(X: Array) -> Array:
         result = np.array(X, order="C").reshape(-1, X.shape[-1])
         _core.hadamard(result)
         return result.reshape(X.shape)
-    return hadamard_reference(X)
+    return X.record("hadamard") if isinstance(X, Traced) else hadamard_reference(X)
 
 
 def hadamard_reference(X: Array) -> Array:
@@ -345,12 +364,16 @@ def hadamard_reference(X: Array) -> Array:
 
 def rfft(X: Array) -> Array:
     """Compute the half spectrum of real rows, in their own precision."""
+    if isinstance(X, Traced):
+        return X.record("rfft")
     # Only SciPy's transform vectorises over rows and keeps float32 in every supported version.
     return scipy.fft.rfft(X, axis=1) if isinstance(X, np.ndarray) else namespace(X).fft.rfft(X, axis=1)
 
 
 def irfft(spectrum: Array, width: int) -> Array:
     """Compute the real rows with this half spectrum."""
+    if isinstance(spectrum, Traced):
+        return spectrum.record("irfft", width)
     if isinstance(spectrum, np.ndarray):
         return scipy.fft.irfft(spectrum, n=width, axis=1)
     return namespace(spectrum).fft.irfft(spectrum, n=width, axis=1)

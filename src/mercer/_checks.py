@@ -43,6 +43,12 @@ def check_fraction(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number of at least 0 and below 1, found {value!r}")
 
 
+def check_share(name: str, value: Any) -> None:
+    """Check for a share of the whole, in (0, 1]."""
+    if not is_number(value) or not 0.0 < float(value) <= 1.0:
+        raise ValueError(f"{name} must be a number above 0 and at most 1, found {value!r}")
+
+
 def check_probability(name: str, value: Any) -> None:
     """Check for a probability in (0, 1)."""
     if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:

@@ -18,6 +18,7 @@ COMMAND_LINES = {
     "compare": "compare flowers.csv --target kind --maps nystrom --features 16 --loss squared --exact-rows 50",
     "diagnose": "diagnose flowers.csv --target kind",
     "evaluate": "evaluate houses.mercer houses.csv --target price --resamples 20",
+    "export": "export flowers.mercer -o {tmp}/m.onnx",
     "fit": "fit flowers.csv --target kind --loss logistic --features 64 -o {tmp}/m.mercer",
     "fit_regression": "fit houses.csv --target price --features 64 --alpha 0.1 -o {tmp}/m.mercer",
     "fit_target_error": "fit flowers.csv --target kind --loss squared --target-error 0.1 -o {tmp}/m.mercer",

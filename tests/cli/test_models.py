@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 from sklearn.linear_model import RidgeClassifier
@@ -100,6 +101,28 @@ def test_files_that_are_no_models(folder, fails, tmp_path):
     (tmp_path / "flipped.mercer").write_bytes(whole)
     assert "SHA-256 differs" in fails(f"inspect {tmp_path}/flipped.mercer")
     assert "a damaged one" in fails(f"predict {tmp_path}/flipped.mercer houses.csv")
+
+
+# -- export ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_exported_model_answers_as_the_file(folder, run, tmp_path, frames, dtype):
+    output = tmp_path / "flowers.onnx"
+    result = run("export", "flowers.mercer", "--dtype", dtype, "-o", output)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("outputs label, decision_values, probabilities\n")
+    X = frames["flowers"][["a", "b"]].to_numpy(dtype=dtype)
+    label, _, probabilities = onnxruntime.InferenceSession(output).run(None, {"X": X})
+    model = mercer.load("flowers.mercer")
+    assert label.tolist() == model.predict(frames["flowers"][["a", "b"]].astype(dtype)).tolist()
+    np.testing.assert_allclose(probabilities, model.predict_proba(frames["flowers"][["a", "b"]]), atol=1e-5)
+
+
+def test_models_that_cannot_be_exported(folder, fails, tmp_path):
+    assert "column 'town' has levels" in fails(f"export houses.mercer -o {tmp_path}/m.onnx")
+    assert not (tmp_path / "m.onnx").exists()
+    assert "nothing was done" in fails("export flowers.mercer -o flowers.mercer", code=2)
 
 
 # -- evaluate ----------------------------------------------------------------------------------------------------------

@@ -175,14 +175,15 @@ def test_explanations_begin_at_the_landmarks_or_at_the_rows():
         other.explain(X[:5], n_points=0)
 
 
-def test_importances_of_a_linear_model_are_shares_of_its_variance():
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_importances_of_a_linear_model_are_shares_of_its_variance(scale):
     X, _ = rows()
     weights = np.array([1.0, 0.02, 0.0, 0.0])
     y = X @ weights
-    model = KernelRegressor(Linear(), alpha=1e-8, scale="standard", random_state=0).fit(X, y)
+    model = KernelRegressor(Linear(), alpha=1e-8, scale=scale, random_state=0).fit(X, y)
     variance = weights**2 * X.var(axis=0)
     np.testing.assert_allclose(model.importances(X), variance / variance.sum(), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(model.explain(X), (X - X.mean(axis=0)) * weights, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model.explain(X, baseline=X), (X - X.mean(axis=0)) * weights, rtol=1e-4, atol=1e-6)
 
 
 def test_importances_are_mean_squared_gradients_times_variances():

@@ -134,7 +134,7 @@ def test_decision_values_are_rounded_to_a_small_part_of_the_margin(norm, digits,
     landmarks = Nystrom(Gaussian(0.3), n_components=40, random_state=0)
     model = KernelClassifier(map=landmarks, solver="landmarks").fit(X, X[:, 0] > 0)
     model.coef_ *= norm / np.linalg.norm(model.coef_)
-    original, taken = KernelClassifier._precision_for, []
-    monkeypatch.setattr(KernelClassifier, "_precision_for", lambda *given: taken.append(original(*given)) or taken[-1])
+    original, taken = KernelClassifier.precision_for, []
+    monkeypatch.setattr(KernelClassifier, "precision_for", lambda *given: taken.append(original(*given)) or taken[-1])
     model.decision_function(X)
     assert taken == [digits]

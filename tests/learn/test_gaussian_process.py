@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.stats
 from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 import mercer
-from mercer.kernels import Gaussian, Matern
+from mercer.kernels import Cauchy, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.learn import KernelRegressor
 
 NEW = np.random.default_rng(9).uniform(-4.0, 4.0, size=(15, 2))
@@ -245,3 +246,110 @@ def test_what_has_no_evidence():
         exact(1.0).fit(X, y).predict(X, return_std=True, return_cov=True)
     with pytest.raises(ValueError, match="n_samples must be"):
         exact(1.0).fit(X, y).sample_y(X, 0)
+
+
+def test_the_gradient_of_the_likelihood_is_that_of_scikit_learn():
+    X, y = rows()
+    model = exact(0.3).fit(X, y)
+    found = model.log_marginal_likelihood_gradient(X, y)
+    noise = 0.3 * y @ np.linalg.solve(Matern(1.5, length_scale=1.3)(X) + 0.3 * np.eye(60), y) / 60
+    other = peer(noise / 0.3, noise).fit(X, y)
+    _, (of_factor, of_length, of_noise) = other.log_marginal_likelihood(other.kernel_.theta, eval_gradient=True)
+    assert found.alpha == pytest.approx(-of_factor, rel=1e-7)
+    assert found.fields["length_scale"] == pytest.approx(of_length, rel=1e-6)
+    assert found.columns.sum() == pytest.approx(-of_length, rel=1e-6)
+    assert of_factor + of_noise == pytest.approx(0.0, abs=1e-7)  # no other noise is likelier
+    each = peer(noise / 0.3, noise, kernels.Matern([1.3, 1.3], nu=1.5)).fit(X, y)
+    _, gradient = each.log_marginal_likelihood(each.kernel_.theta, eval_gradient=True)
+    np.testing.assert_allclose(found.columns, -gradient[1:3], rtol=1e-6)
+
+
+KERNELS = [
+    Gaussian(0.3),
+    Gaussian((0.3, 0.8)),
+    2.0 * Matern(2.5, length_scale=1.3) + 0.5 * Linear(),
+    Laplacian(0.4),
+    Cauchy(0.5) * Gaussian(0.2),
+    Polynomial(3, gamma=0.3, coef0=0.7),
+    0.5 * Exponential(0.1),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_gradient_of_the_likelihood_is_that_of_differences(kernel, intercept):
+    """On given landmarks, which stay; of two targets, with weights."""
+    X, Y = rows(80, targets=2)
+    X, weight = X / 2.0, np.random.default_rng(1).uniform(0.5, 2.0, size=80)
+
+    def fitted(kernel, rows, alpha=0.4, known=12):
+        map = mercer.Nystrom(kernel, landmarks=rows[:known])
+        model = KernelRegressor(map=map, alpha=alpha, fit_intercept=intercept, keep_statistics=True, preparation=None)
+        return model.fit(rows, Y, sample_weight=weight)
+
+    def slope(at):
+        return (at(1e-5).log_marginal_likelihood_ - at(-1e-5).log_marginal_likelihood_) / 2e-5
+
+    found = fitted(kernel, X).log_marginal_likelihood_gradient(X, Y, weight)
+    assert found.alpha == pytest.approx(slope(lambda step: fitted(kernel, X, 0.4 * np.exp(step))), rel=1e-5, abs=1e-6)
+    if not isinstance(kernel, Gaussian) or not isinstance(kernel.gamma, tuple):
+        for column in range(2):
+            factors = np.eye(2)[column]
+            expected = slope(lambda step: fitted(kernel, X * np.exp(step * factors)))  # noqa: B023 - called at once
+            assert found.columns[column] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+    assert found.fields
+    for name, value in found.fields.items():
+        start = kernel.get_params()[name]
+        if isinstance(start, tuple):
+            for place in range(len(start)):
+
+                def moved(step, start=start, place=place, name=name):
+                    return kernel.replace(
+                        **{name: tuple(one * np.exp(step * (n == place)) for n, one in enumerate(start))}
+                    )
+
+                expected = slope(lambda step: fitted(moved(step), X))
+                assert value[place] == pytest.approx(expected, rel=1e-4, abs=1e-5), name
+        else:
+            expected = slope(lambda step: fitted(kernel.replace(**{name: start * np.exp(step)}), X))  # noqa: B023
+            assert value == pytest.approx(expected, rel=1e-4, abs=1e-5), name
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), 0.7 * Matern(1.5, length_scale=1.1)], ids=repr)
+def test_the_gradient_of_the_likelihood_on_random_features(kernel):
+    X, y = rows(80)
+
+    def fitted(kernel):
+        map = mercer.RandomFourier(kernel, n_components=20, random_state=0)
+        return KernelRegressor(map=map, alpha=0.4, keep_statistics=True, preparation=None).fit(X, y)
+
+    found = fitted(kernel).log_marginal_likelihood_gradient(X, y)
+    for name, value in found.fields.items():
+        start = kernel.get_params()[name]
+        up, down = (fitted(kernel.replace(**{name: start * np.exp(step)})) for step in (1e-5, -1e-5))
+        expected = (up.log_marginal_likelihood_ - down.log_marginal_likelihood_) / 2e-5
+        assert value == pytest.approx(expected, rel=1e-4, abs=1e-5), name
+
+
+def test_a_search_climbs_the_likelihood():
+    """By the gradient, a bandwidth per column: the second column says nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(120, 2))
+    y, place = np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=120), np.log([0.5, 0.5])
+
+    def at(place):
+        model = exact("evidence", Gaussian(tuple(np.exp(place).tolist()))).fit(X, y)
+        return -model.log_marginal_likelihood_, -model.log_marginal_likelihood_gradient(X, y).fields["gamma"]
+
+    found = scipy.optimize.minimize(at, place, jac=True, method="L-BFGS-B", bounds=[(-9.0, 5.0)] * 2)
+    assert found.fun < at(place)[0] - 10.0
+    assert np.exp(found.x[1] - found.x[0]) < 0.01
+
+
+def test_what_has_no_gradient_of_the_likelihood():
+    X, y = np.abs(rows()[0]), rows()[1]
+    model = exact(0.3, mercer.kernels.AdditiveChi2()).fit(X, y)
+    with pytest.raises(ValueError, match="has no derivatives with respect to columns"):
+        model.log_marginal_likelihood_gradient(X, y)
+    with pytest.raises(ValueError, match="there are no sums to work on"):
+        exact(0.3, keep_statistics=False, solver="features").fit(X, y).log_marginal_likelihood_gradient(X, y)

@@ -14,7 +14,7 @@ import click
 from .. import __version__
 from .escaping import printable
 
-COMMANDS = ("compare", "diagnose", "evaluate", "fit", "inspect", "maps", "predict", "transform", "tune")
+COMMANDS = ("compare", "diagnose", "evaluate", "export", "fit", "inspect", "maps", "predict", "transform", "tune")
 INTERRUPTED = 130
 
 

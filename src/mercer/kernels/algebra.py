@@ -139,6 +139,10 @@ class Sum(_Pair):
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.gradients(X, Y, weights) + self.right.gradients(X, Y, weights)
 
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        sides = {name: getattr(self, name).field_gradients(X, Y, weights) for name in ("left", "right")}
+        return {f"{side}__{name}": found for side, fields in sides.items() for name, found in fields.items()}
+
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) + self.right.value(t)
 
@@ -227,6 +231,13 @@ class Product(_Pair):
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         of_left = self.left.gradients(X, Y, weights * self.right.gram(X, Y))
         return of_left + self.right.gradients(X, Y, weights * self.left.gram(X, Y))
+
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        sides = {
+            "left": self.left.field_gradients(X, Y, weights * self.right.gram(X, Y)),
+            "right": self.right.field_gradients(X, Y, weights * self.left.gram(X, Y)),
+        }
+        return {f"{side}__{name}": found for side, fields in sides.items() for name, found in fields.items()}
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) * self.right.value(t)
@@ -318,6 +329,11 @@ class Scaled(Kernel):
 
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.gradients(X, Y, weights)
+
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        inner = self.kernel.field_gradients(X, Y, self.weight * weights)
+        own = np.asarray((weights * self.gram(X, Y)).sum())
+        return {"weight": own} | {f"kernel__{name}": found for name, found in inner.items()}
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.value(t)

@@ -370,6 +370,64 @@ class Kernel(ABC):
         """
         raise ValueError(f"{self!r} has no derivatives with respect to columns")
 
+    scale_powers: ClassVar[dict[str, float]] = {}
+    """Fields that only stretch rows: the kernel depends on rows times the field to this power."""
+
+    def column_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the derivatives of sum_il weights[i, l] k(x_i, y_l) as both rows are stretched along a column.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples_X, n_features)
+            Dense rows in float64.
+        Y : ndarray of shape (n_samples_Y, n_features)
+            Dense rows in float64.
+        weights : ndarray of shape (n_samples_X, n_samples_Y)
+            The weights of the pairs.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The derivative with respect to the logarithm of a factor of every column, at a factor of 1.
+        """
+        own = (X * self.gradients(X, Y, weights)).sum(axis=0)
+        return own + (Y * self.gradients(Y, X, np.ascontiguousarray(weights.T))).sum(axis=0)
+
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Compute the derivatives of sum_il weights[i, l] k(x_i, y_l) with respect to the logarithms of fields.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples_X, n_features)
+            Dense rows in float64.
+        Y : ndarray of shape (n_samples_Y, n_features)
+            Dense rows in float64.
+        weights : ndarray of shape (n_samples_X, n_samples_Y)
+            The weights of the pairs.
+
+        Returns
+        -------
+        dict of ndarray
+            For every field that is a positive number or one number per column, by its name as in ``get_params``.
+        """
+        return self.fields_that_stretch(self.column_gradients(X, Y, weights)) if self.scale_powers else {}
+
+    def fields_that_stretch(self, columns: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return the derivatives with respect to fields that stretch rows, from those of :meth:`column_gradients`.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_features,)
+            The derivatives with respect to the logarithms of factors of columns.
+
+        Returns
+        -------
+        dict of ndarray
+            The derivative with respect to the logarithm of every such field.
+        """
+        powers = self.scale_powers.items()
+        return {n: p * (columns if isinstance(getattr(self, n), tuple) else columns.sum()) for n, p in powers}
+
     # -- algebra -------------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Sum:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class Exponential(LearnedBandwidth, DotProduct):
     """
 
     description = "Rows are alike where their inner product is large; all products of columns count, high ones less."
+    scale_powers: ClassVar[dict[str, float]] = {"gamma": 0.5}
 
     gamma: float | str = 1.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ class Gaussian(ColumnBandwidths, Radial):
     """
 
     description = "Rows are alike where they are near each other; likeness falls smoothly with the squared distance."
+    scale_powers: ClassVar[dict[str, float]] = {"gamma": 0.5}
 
     gamma: float | str | tuple[float, ...] = 1.0
 

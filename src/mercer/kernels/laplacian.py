@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ class Laplacian(ColumnBandwidths):
     """
 
     description = "Rows are alike where they are near in every column; likeness falls sharply, and allows for edges."
+    scale_powers: ClassVar[dict[str, float]] = {"gamma": 1.0}
 
     gamma: float | str | tuple[float, ...] = 1.0
 

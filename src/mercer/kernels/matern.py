@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ class Matern(ColumnBandwidths, Radial):
     """
 
     description = "Rows are alike where they are near each other; nu sets how smooth what is learned must be."
+    scale_powers: ClassVar[dict[str, float]] = {"length_scale": -1.0}
 
     nu: float = 1.5
     _: KW_ONLY

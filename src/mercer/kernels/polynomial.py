@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from .._array import Array
 from .._checks import check_whole
 from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_squared_distance
-from .families import CACHED_ELEMENTS, DotProduct
+from .families import CACHED_ELEMENTS, DotProduct, inner_products
 
 MULTIPLIED = 8
 """Powers up to this one are computed as products: accurate to a few units in the last place and much faster."""
@@ -69,6 +70,7 @@ class Polynomial(LearnedBandwidth, DotProduct):
     """
 
     description = "A power of the inner product of rows: what is learned is a polynomial of the columns."
+    scale_powers: ClassVar[dict[str, float]] = {"gamma": 0.5}
 
     degree: int = 2
     _: KW_ONLY
@@ -109,6 +111,12 @@ class Polynomial(LearnedBandwidth, DotProduct):
 
     def of_tensor(self, t: Any) -> Any:
         return t.mul_(float(self.gamma)).add_(float(self.coef0)).pow_(self.degree)
+
+    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        found = super().field_gradients(X, Y, weights)
+        if self.coef0 > 0.0:
+            found["coef0"] = np.asarray((weights * self.slope(inner_products(X, Y))).sum() * self.coef0 / self.gamma)
+        return found
 
     def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         base = float(self.gamma) * t + self.coef0

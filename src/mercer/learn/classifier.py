@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._array import to_numpy
-from .._checks import check_choice, check_positive, check_whole
+from .._checks import check_choice, check_positive, check_share, check_whole
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
@@ -594,7 +594,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: WeightArgument = None,
+        *,
+        decay: float = 1.0,
+    ) -> Self:
         """Learn from more rows, if the loss is "squared".
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay
@@ -611,6 +619,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             optional later.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights of the rows. A row of weight 2 counts as two rows.
+        decay : float, default=1.0
+            What the rows of earlier calls count from now on, as a share of what they counted before. A row that is n
+            calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
+            or ``decay=0.5 ** (elapsed / h)`` after a time of h. To drop rows at once, call :meth:`forget` with the
+            weights that they have by then.
 
         Returns
         -------
@@ -618,13 +631,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             The classifier itself.
         """
         self.check_arguments()
+        check_share("decay", decay)
         self._check_additive()
         known = known_classes(classes, getattr(self, "classes_", None) if self.is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
         self._make_ready(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
-        return self._add(X, y, sample_weight)
+        return self._add(X, y, sample_weight, decay)
 
     def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
         super()._renew(moments, precision, report)
@@ -871,13 +885,21 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _decision_values(self, X: Any) -> NDArray[Any]:
         """Return decision values, one column per row of ``coef_``."""
-        falls_back = hasattr(self, "region_") and decays(self.map_.kernel_)
 
         def left(prepared: Any) -> Matrix:
             return fallback(self.region_.distances(prepared))
 
-        size = np.full(len(self.coef_), MARGINS)
-        return self.linear_values(X, self.coef_, self.intercept_, size=size, left=left if falls_back else None)
+        left_of = left if self.falls_back else None
+        return self.linear_values(X, self.coef_, self.intercept_, size=self.size_of_decisions(), left=left_of)
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether decision values of rows that extrapolate fall back to the intercept."""
+        return hasattr(self, "region_") and decays(self.map_.kernel_)
+
+    def size_of_decisions(self) -> Matrix:
+        """How large decision values are, one number per row of coefficients."""
+        return np.full(len(self.coef_), MARGINS)
 
     @lazily
     @in_kind_of_rows

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import squares
-from .._checks import check_positive, check_whole
+from .._checks import check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState, Stream
 from .._tiles import sum_in_order
@@ -420,6 +420,47 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """
         check_is_fitted(self)
         return self._distances(X).argmin(axis=1).astype(np.int32)
+
+    def memberships(self, X: Any, fuzziness: float = 2.0) -> NDArray[Any]:
+        r"""Return how much rows belong to every cluster, as shares that sum to 1.
+
+        They are those of fuzzy k-means: the inverse squared distances to the centres to the power
+        :math:`1 / (m - 1)`, with the fuzziness m, divided by their sum. A row at a centre belongs to it alone, and the
+        largest share is that of ``predict``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        fuzziness : float, default=2.0
+            A number above 1: near 1, every row belongs to one cluster; the larger it is, the more shares are alike.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            The shares, in the precision of the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.learn import KernelKMeans
+        >>> X = np.array([[0.0], [0.1], [5.0], [5.1], [2.55]])
+        >>> model = KernelKMeans("linear", n_clusters=2, scale=None, random_state=0).fit(X[:4])
+        >>> np.sort(model.memberships(X[[0, 4]]), axis=1).round(2)
+        array([[0. , 1. ],
+               [0.5, 0.5]])
+        """
+        if not is_number(fuzziness) or not 1.0 < float(fuzziness) < np.inf:
+            raise ValueError(f"fuzziness must be a finite number above 1, found {fuzziness!r}")
+        check_is_fitted(self)
+        found = self._distances(X)
+        squares = found.astype(np.float64)
+        least = squares.min(axis=1, keepdims=True)
+        # Relative to the nearest centre, so that no power overflows; several centres at distance 0 share the row.
+        ratios = np.divide(least, squares, out=(squares == least).astype(np.float64), where=squares > 0.0)
+        with np.errstate(under="ignore"):
+            shares = ratios ** (1.0 / (float(fuzziness) - 1.0))
+        return (shares / shares.sum(axis=1, keepdims=True)).astype(found.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus the sum of squared distances to the nearest centres.

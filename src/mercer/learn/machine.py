@@ -506,7 +506,7 @@ class KernelMachine(MachineParameters):
         if device is not None:
             return self._device_values(device, X, coef, intercept, result, size, left, within)
         fitted, weights = self.map_.fitted_.linear(coef)
-        digits = np.float32 if size is None or weights is None else self._precision_for(weights, size)
+        digits = np.float32 if size is None or weights is None else self.precision_for(weights, size)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
@@ -533,7 +533,7 @@ class KernelMachine(MachineParameters):
         within: Region | None,
     ) -> NDArray[Any]:
         """The same on a device, by blocks that are large enough for one."""
-        digits = np.float32 if size is None else self._precision_for(coef, size)
+        digits = np.float32 if size is None else self.precision_for(coef, size)
         values: dict[Any, LinearValues] = {}
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
@@ -549,7 +549,7 @@ class KernelMachine(MachineParameters):
 
         return self._by_rows(X, products, DEVICE_ROWS, 1)
 
-    def _precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
+    def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
         """The precision for products of features and weights: weights of dependent features are large and cancel."""
         kernel = self.map_.kernel_
         if not decays(kernel):

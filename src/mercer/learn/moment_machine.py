@@ -392,9 +392,11 @@ class AdditiveMachine(ColumnEffects, ABC):
             if not getattr(self.map_, "whiten", True):
                 self.prepare(X, y, sample_weight)  # its map gives plain kernel values
 
-    def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:
-        """Learn from more rows, with the preparation and the map that are there."""
+    def _add(self, X: Any, y: Any, sample_weight: WeightArgument, decay: float) -> Self:
+        """Learn from more rows with the existing preparation and map; earlier rows then count ``decay`` of before."""
         held, before = self.statistics_, self._before()
+        if held is not None and float(decay) < 1.0:
+            held = held.faded(float(decay))
         rows = self._more(X, y, sample_weight)
         more, precision = self._moments(rows, spent=0.0 if held is None else held.rounding(self._precision))
         if held is not None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._checks import check_whole
+from .._array import is_sparse, to_numpy
+from .._checks import check_positive, check_truth, check_whole
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
@@ -22,11 +23,11 @@ from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import DECOMPOSITION, Work, sums_work
-from .features.prepared_rows import Chunk
+from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.placement import landmark_root
-from .machine import KernelMachine
+from .machine import KernelMachine, row_stream
 from .map_choice import expected_map
-from .passes.progress import Progress
+from .passes.progress import Progress, Reporter
 from .solvers.choice import has_many_landmarks
 from .statistics import Moments
 
@@ -40,6 +41,31 @@ TURNED_PRECISION = float(np.finfo(np.float64).eps) / LEAST_PRECISION
 """The relative precision of sums after this multiplication."""
 ACROSS = 1e-8
 """A vector whose product with another is below this share of its length counts as orthogonal to it."""
+
+
+class RowSums(NamedTuple):
+    """Weighted sums over prepared rows x with features z, for pre-images: z x' and x."""
+
+    products: Matrix
+    totals: Matrix
+
+    @classmethod
+    def of(cls, Z: NDArray[Any], X: NDArray[Any], weight: Matrix | None) -> Self:
+        """Those of one chunk."""
+        precise = X.astype(np.float64)
+        weighted = precise if weight is None else precise * weight[:, None]
+        return cls(Z.T.astype(np.float64) @ weighted, weighted.sum(axis=0))
+
+    def centred(self, moments: Moments) -> Matrix:
+        """The products about both means."""
+        return self.products - np.outer(moments.features, self.totals / float(moments.weight[0]))
+
+
+def joined(ours: RowSums | None, theirs: RowSums | None) -> RowSums | None:
+    """The sums over both sets of rows; None if those of one were not kept."""
+    if ours is None or theirs is None:
+        return None
+    return RowSums(ours.products + theirs.products, ours.totals + theirs.totals)
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -66,6 +92,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         distinct.
     n_directions : int, default=2
         The number of principal components to compute. There are fewer if the features span fewer dimensions.
+    fit_inverse_transform : bool, default=False
+        Whether to learn pre-images too, for :meth:`inverse_transform`: dense rows of numbers only.
+    alpha : float, default=1.0
+        The ridge penalty of pre-images.
+    keep_statistics : bool, default=False
+        Whether to keep the sums of ``fit``, to which :meth:`partial_fit` can add rows.
     scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
         How rows are scaled before the map: columns to mean 0 and variance 1 ("standard"), all columns by the same
         factor ("common"), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all (None).
@@ -103,6 +135,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         The sums of squares of the components over the rows of ``fit``, largest first.
     explained_ratio_ : ndarray of shape (n_directions,)
         Their shares of the variance of all features.
+    preimages_ : ndarray of shape (n_directions, n_prepared_columns) or None
+        What one unit of every component adds to prepared rows, with ``fit_inverse_transform=True``.
+    row_mean_ : ndarray of shape (n_prepared_columns,) or None
+        The mean of prepared rows, with ``fit_inverse_transform=True``.
+    statistics_ : Moments or None
+        The sums over all rows, with ``keep_statistics=True`` or after ``partial_fit``.
+    row_sums_ : RowSums or None
+        Those that pre-images need.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
@@ -144,6 +184,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         n_components: int | None = None,
         map: MapArgument = "auto",
         n_directions: int = 2,
+        fit_inverse_transform: bool = False,
+        alpha: float = 1.0,
+        keep_statistics: bool = False,
         scale: str | None = "auto",
         missing: str = "auto",
         unknown: str = "error",
@@ -165,6 +208,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             callback=callback,
         )
         self.n_directions = n_directions
+        self.fit_inverse_transform = fit_inverse_transform
+        self.alpha = alpha
+        self.keep_statistics = keep_statistics
 
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Fit principal components to rows.
@@ -187,35 +233,142 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
-        width = self.map_.n_components_
-        rows.passes.report.expect(self._expected(rows.n_rows, width))
-        check_after(self, Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
-        plain = has_many_landmarks(self.map_, rows.n_rows, known_width(self))
+        moments, row_sums = self._sums(rows)
+        self._solve(moments, row_sums, float(np.finfo(rows.dtype).eps), rows.passes.report)
+        self.statistics_ = moments if self.keep_statistics else None
+        self.row_sums_ = row_sums if self.keep_statistics else None
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
+        """Learn from more rows.
+
+        Scales, bandwidths and the map are those of the first batch, or of a ``fit`` with ``keep_statistics=True``. What
+        was learned by a ``fit`` without it is dropped.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows. A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelPCA
+            The fitted learner itself.
+        """
+        held, held_rows = getattr(self, "statistics_", None), getattr(self, "row_sums_", None)
+        if held is None:
+            table = self.table_to_fit(X, y, sample_weight)
+            rows = self._start(table, exact=False, passes=self._begin_fit(table, FitContext()))
+        else:
+            self.check_arguments()
+            table = self._labelled(X, y, sample_weight, reset=False)
+            passes = self._begin(table, FitContext())
+            rows = PreparedRows(table, self.preparation_, row_stream(self.map_.seed_), passes)
+        moments, row_sums = self._sums(rows)
         eps = float(np.finfo(rows.dtype).eps)
+        if held is not None:
+            moments, eps = held.plus(moments), max(eps, self._precision)
+            row_sums = joined(held_rows, row_sums)
+        self._solve(moments, row_sums, eps, rows.passes.report)
+        self.statistics_, self.row_sums_ = moments, row_sums
+        return self
 
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight, exact=plain)
+    def merge(self, other: Self) -> Self:
+        """Learn what another learner with the same map and preparation has learned from its own rows.
 
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
-        mean, root = moments.features / moments.weight[0], None
-        if plain:
+        Parameters
+        ----------
+        other : KernelPCA
+            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+
+        Returns
+        -------
+        KernelPCA
+            The learner itself.
+        """
+        if not isinstance(other, KernelPCA):
+            raise TypeError(f"expected another KernelPCA to merge with, found {type(other).__name__}")
+        for one in (self, other):
+            check_is_fitted(one)
+        ours, theirs = self.statistics_, other.statistics_
+        if ours is None or theirs is None:
+            raise ValueError("there are no sums to merge: give keep_statistics=True, or use partial_fit")
+        difference = self._difference(other)
+        if difference is not None:
+            raise ValueError(f"learners with different features cannot be merged: {difference}")
+        moments, row_sums = ours.plus(theirs), joined(self.row_sums_, other.row_sums_)
+        self._solve(moments, row_sums, max(self._precision, other._precision), None)
+        self.statistics_, self.row_sums_ = moments, row_sums
+        return self
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether features are kernel values at many landmarks, whose sums are turned."""
+        return has_many_landmarks(self.map_, np.iinfo(np.int64).max, known_width(self)) and not self.map_.whiten
+
+    def _sums(self, rows: PreparedRows) -> tuple[Moments, RowSums | None]:
+        """Return the sums over rows, and those that pre-images need."""
+        width, exact, inverse = self.map_.n_components_, self._is_plain, bool(self.fit_inverse_transform)
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        check_after(
+            self,
+            Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs),
+            rows.passes.context.memory,
+        )
+        if inverse:
+            self._check_rows_have_preimages(rows)
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Any, ...]:
+            moments = Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight, exact=exact)
+            return (*moments, *RowSums.of(to_numpy(Z), chunk.X, chunk.weight)) if inverse else moments
+
+        found = self._summed(part, rows, 8 * width * (width + (rows.n_features if inverse else 0)), "sums")
+        count = len(Moments._fields)
+        return Moments(*found[:count]), RowSums(*found[count:]) if inverse else None
+
+    def _check_rows_have_preimages(self, rows: PreparedRows) -> None:
+        columns = self.preparation_.columns or ()
+        odd = next((column for column in columns if column.holds != "numbers"), None)
+        if odd is not None:
+            raise ValueError(
+                f"fit_inverse_transform=True is for columns of numbers, found {odd.holds} in column {odd.name!r}"
+            )
+        if self._is_pairwise or is_sparse(next(iter(rows.chunks(1))).X):
+            found = "kernel values" if self._is_pairwise else "sparse rows"
+            raise ValueError(f"fit_inverse_transform=True is for dense rows of numbers, found {found}")
+
+    def _solve(self, moments: Moments, row_sums: RowSums | None, eps: float, report: Reporter | None) -> None:
+        """Set components, and pre-images if their sums are there."""
+        mean, root, precision = moments.features / moments.weight[0], None, eps
+        cross = None if row_sums is None else row_sums.centred(moments)
+        if self._is_plain:
             root = landmark_root(self.map_, max(LEAST_PRECISION, eps), self.n_jobs)
             with single_threaded_blas():
                 moments, eps = moments.turned(root.factor.solve), max(TURNED_PRECISION, eps)
+                cross = None if cross is None else root.factor.solve(cross)
         centred = moments.centred(True)
         values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), moments.rounding(eps))
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
+        # Ridge of the rows on all features has these coefficients along the directions, which are eigenvectors.
+        preimages = None if cross is None else (vectors.T @ cross) / (values + float(self.alpha))[:, None]
         if root is not None:
             with single_threaded_blas():
                 vectors = root.coefficients(vectors)
-        self._refuse_overflow(values, vectors, mean)
-        rows.passes.report.end()
+        self._refuse_overflow(values, vectors, mean, *([] if preimages is None else [preimages]))
+        if report is not None:
+            report.end()
+        self._precision = precision
         self.mean_ = mean
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
+        self.preimages_ = preimages
+        self.row_mean_ = None if row_sums is None else row_sums.totals / float(moments.weight[0])
         self.directions_ = np.ascontiguousarray(vectors.T)
-        return self
 
     def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
         many = has_many_landmarks(chosen, n_rows, known_width(self))
@@ -224,6 +377,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def check_arguments(self) -> None:
         super().check_arguments()
         check_whole("n_directions", self.n_directions)
+        check_positive("alpha", self.alpha)
+        for name in ("fit_inverse_transform", "keep_statistics"):
+            check_truth(name, getattr(self, name))
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
@@ -251,18 +407,69 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_is_fitted(self)
         return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
+    def inverse_transform(self, X: Any) -> NDArray[np.float64]:
+        r"""Return rows that have about these components: their pre-images.
+
+        They are the ridge regression of rows on features, along the directions: with eigenvalues :math:`\lambda`,
+        components c and the directions V, :math:`\bar x + \sum_j c_j (\lambda_j + \alpha)^{-1} V_j^\top \sum_i (z_i -
+        \bar z)(x_i - \bar x)^\top`, and what was done to columns is undone. They need no pass over the rows beside
+        that of ``fit``, and can be learned in batches and merged. Rows are linear in their components: few directions
+        have coarser pre-images than scikit-learn's, which learn a second kernel machine on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_directions)
+            Components, as ``transform`` gives them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The rows. With ``scale="unit"`` they have about norm 1.
+        """
+        check_is_fitted(self)
+        if self.preimages_ is None:
+            raise ValueError("pre-images were not learned: fit with fit_inverse_transform=True")
+        components = check_array(X, dtype=np.float64, input_name="X")
+        if components.shape[1] != len(self.directions_):
+            raise ValueError(f"expected {len(self.directions_)} components, found {components.shape[1]} columns")
+        return self.preparation_.undone(components @ self.preimages_ + self.row_mean_, int(self.n_features_in_))
+
     @property
     def _n_features_out(self) -> int:
         return len(self.directions_)
 
+    learned_types: ClassVar[dict[str, Any]] = {"_precision": float}
+
     def array_layout(self) -> dict[str, Any]:
         width = self.map_.n_components_
-        values = {"eigenvalues_": floats(None), "explained_ratio_": floats(None)}
-        return {"mean_": floats(width), "directions_": floats(None, width)} | values
+        sums = ((width, width), (width, 0), (0, 0), (width,), (0,), (1,), (1,))
+        return {
+            "mean_": floats(width),
+            "directions_": floats(None, width),
+            "eigenvalues_": floats(None),
+            "explained_ratio_": floats(None),
+            "preimages_": floats(None, None),
+            "row_mean_": floats(None),
+            "statistics_": Moments(*(floats(*shape) for shape in sums)),
+            "row_sums_": RowSums(floats(width, None), floats(None)),
+        }
 
     def check_arrays(self) -> None:
+        for name in ("preimages_", "row_mean_", "statistics_", "row_sums_"):
+            self.__dict__.setdefault(name, None)
         self._refuse_unless(all(hasattr(self, name) for name in self.array_layout()))
         self._refuse_unless(len(self.directions_) == len(self.eigenvalues_) == len(self.explained_ratio_))
+        self._refuse_unless((self.preimages_ is None) == (self.row_mean_ is None))
+        if self.preimages_ is not None and self.row_mean_ is not None:
+            shape = len(self.directions_), len(self.row_mean_)
+            width = self.preparation_.width(int(self.n_features_in_))
+            self._refuse_unless(self.preimages_.shape == shape and shape[1] == width)
+        if self.statistics_ is not None:
+            self._refuse_unless(self.statistics_.weight[0] > 0.0 and hasattr(self, "_precision"))
+            self._refuse_unless((self.row_sums_ is None) == (self.preimages_ is None))
+        if self.row_sums_ is not None and self.row_mean_ is not None:
+            columns = len(self.row_mean_)
+            self._refuse_unless(self.row_sums_.products.shape[1] == len(self.row_sums_.totals) == columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

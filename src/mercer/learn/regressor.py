@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,8 +12,8 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import double, to_numpy
-from .._checks import check_choice, check_positive, check_truth, check_whole, is_number
+from .._array import dense, double, to_numpy
+from .._checks import check_choice, check_positive, check_share, check_truth, check_whole, is_number
 from .._memory import as_bytes, check_room
 from .._random import RandomState, Stream, as_seed
 from ..data import ArrayTable, Table
@@ -48,6 +48,7 @@ from .fitting.penalty_path import (
     rule_of,
 )
 from .left_out.calibration import KeptRows
+from .likelihood_gradient import LikelihoodGradient, LikelihoodSlopes, likelihood_gradient
 from .losses import TargetLoss
 from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
@@ -79,6 +80,8 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
+LIKELIHOOD_ROWS = 1024
+"""Rows whose part in the gradient of the likelihood is found at once."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -626,7 +629,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.__dict__.pop("target_range_", None)
 
     @property
-    def _clips(self) -> bool:
+    def clips(self) -> bool:
         """Whether predictions are kept near the training targets."""
         if not hasattr(self, "target_range_"):
             return False
@@ -635,11 +638,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return not (is_exact(self) or has_linear_term(self.map_.kernel_))
 
     @property
-    def _predicted_region(self) -> Region | None:
+    def predicted_region(self) -> Region | None:
         """The region to whose surface rows outside are moved before they are predicted; None if they are not moved."""
         if self.extrapolate != "auto" or is_exact(self) or not hasattr(self, "region_"):
             return None
         return self.region_.widened() if self.map_.has_landmarks and decays(self.map_.kernel_) else None
+
+    @property
+    def has_one_target(self) -> bool:
+        """Whether the targets of ``fit`` were one number for every row."""
+        return self._single
 
     @property
     def _one_column(self) -> bool:
@@ -647,7 +655,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._single and not hasattr(self, "quantiles_")
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, *, decay: float = 1.0) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay
@@ -661,14 +669,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             The targets. None if X is a table, which has its own.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights of the rows. A row of weight 2 counts as two rows.
+        decay : float, default=1.0
+            What the rows of earlier calls count from now on, as a share of what they counted before. A row that is n
+            calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
+            or ``decay=0.5 ** (elapsed / h)`` after a time of h. To drop rows at once, call :meth:`forget` with the
+            weights that they have by then.
 
         Returns
         -------
         KernelRegressor
             The regressor itself.
         """
+        check_share("decay", decay)
         self._make_ready(X, y, sample_weight)
-        return self._add(X, y, sample_weight)
+        return self._add(X, y, sample_weight, decay)
 
     @property
     def sums_suffice(self) -> bool:
@@ -914,15 +928,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
         """Return predictions from coefficients, each within the range of its targets."""
         # In float64, like the targets of fit: in float32 an intercept of 1e9 would leave no digits.
-        size = self._size_of_predictions()
+        size = self.size_of_predictions()
         size = None if size is None else np.resize(size, len(coef))
-        y = self.linear_values(X, coef, intercept, np.float64, size, within=self._predicted_region)
+        y = self.linear_values(X, coef, intercept, np.float64, size, within=self.predicted_region)
         if self.loss == "poisson":
-            with np.errstate(over="ignore" if self._clips else "warn"):
+            with np.errstate(over="ignore" if self.clips else "warn"):
                 y = np.exp(y)
         if hasattr(self, "quantiles_"):
             y = without_crossings(y.reshape(len(y), -1, len(self.quantiles_)), self.quantiles_)
-        if self._clips:
+        if self.clips:
             least, most = Region(*self.target_range_).widened()
             y = np.clip(y, *(one if y.ndim == 2 else one[:, None] for one in (least, most)))
         return y
@@ -947,7 +961,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         check_is_fitted(self)
         return self._predicted(X, coef, intercept)
 
-    def _size_of_predictions(self) -> Matrix | None:
+    def size_of_predictions(self) -> Matrix | None:
         """Return the size of predictions before a link, one number per row of coefficients; None if it is not known."""
         if not hasattr(self, "target_range_"):
             return None
@@ -1003,6 +1017,51 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 f"standard deviations need an alpha larger than {self.alpha_:g}, because the features are dependent"
             )
         return posterior
+
+    def log_marginal_likelihood_gradient(
+        self, X: Any, y: Any = None, sample_weight: WeightArgument = None
+    ) -> LikelihoodGradient:
+        """Compute how ``log_marginal_likelihood_`` changes with alpha, the kernel and the scales of columns.
+
+        For a search that climbs. It takes one pass over the rows, whose sums must have been kept, and a map with
+        gradients in closed form.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            All rows that the model was trained on.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their targets; None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Their weights.
+
+        Returns
+        -------
+        LikelihoodGradient
+            With ``alpha``, ``fields`` and ``columns``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
+        >>> y = np.sin(2 * X[:, 0]) + np.random.default_rng(1).normal(scale=0.1, size=300)
+        >>> model = KernelRegressor(Gaussian(0.5), map="nystrom", alpha="evidence", keep_statistics=True)
+        >>> found = model.fit(X, y).log_marginal_likelihood_gradient(X, y)
+        >>> bool(found.columns[0] > 0 > found.columns[1])
+        True
+        """
+        check_is_fitted(self)
+        rows = self._more(X, y, sample_weight)
+        slopes = LikelihoodSlopes(self._held(), self.posterior())
+
+        def parts() -> Iterator[tuple[Any, Matrix, Matrix, Matrix | None]]:
+            for chunk in rows.chunks(LIKELIHOOD_ROWS):
+                prepared = np.asarray(double(dense(chunk.X)))
+                yield prepared, double(self.features_of(chunk.X, chunk.first)), *self._targets(chunk)
+
+        return likelihood_gradient(self.map_, slopes, parts())
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = self.posterior()
@@ -1085,10 +1144,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         drawn, constants = posterior.coefficients(rng, coef, n_samples)
         centre = np.atleast_1d(self.intercept_) + coef @ posterior.feature_mean
         constants = constants + centre[:, None] - drawn @ posterior.feature_mean
-        size = self._size_of_predictions()
+        size = self.size_of_predictions()
         size = None if size is None else np.repeat(size, n_samples)
         flat = drawn.reshape(targets * n_samples, -1), constants.ravel()
-        y = self.linear_values(X, *flat, np.float64, size, within=self._predicted_region)
+        y = self.linear_values(X, *flat, np.float64, size, within=self.predicted_region)
         y = y.reshape(len(y), targets, n_samples)
         if noise:
             missed = self._by_rows(X, self._missed_or_none) if self._misses_kernel else 0.0

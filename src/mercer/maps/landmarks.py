@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from .._array import Array, dense, double, squares
+from .._array import Array, Traced, dense, double, squares
 from .._checks import is_whole
 from .._memory import check_memory
 from .._random import Stream
@@ -43,6 +43,8 @@ SMALLEST_RIDGE = 1e-9
 
 def kernel_block(kernel: Any, X: Array, landmarks: Any) -> Matrix:
     """Compute k of a tile of rows and landmarks, in float64."""
+    if isinstance(X, Traced):
+        return double(X).record("kernel_values", kernel, landmarks)
     with np.errstate(over="ignore", invalid="ignore"):
         return kernel.gram(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 

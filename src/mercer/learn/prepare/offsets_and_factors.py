@@ -82,3 +82,10 @@ def within_reach(values: NDArray[Any]) -> NDArray[Any]:
 def reach_slopes(values: Vector) -> Vector:
     """Derivatives of what :func:`within_reach` makes of entries."""
     return 1.0 / (1.0 + np.maximum(np.abs(values) - WIDEST, 0.0))
+
+
+def back_in_reach(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse of :func:`within_reach`."""
+    further = np.maximum(np.abs(values) - WIDEST, 0.0)
+    with np.errstate(over="ignore"):
+        return np.where(further > 0.0, np.copysign(WIDEST + np.expm1(further), values), values)

@@ -30,7 +30,7 @@ from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, w
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
 from .new_gaps import NewGaps
-from .offsets_and_factors import Spread, offset_and_factor, reach_slopes, within_reach
+from .offsets_and_factors import Spread, back_in_reach, offset_and_factor, reach_slopes, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Tails, heavy_tails
 from .unit_rows import pull_unit_rows, unit_rows
@@ -503,6 +503,30 @@ class Preparation:
         out = np.empty_like(encoded)
         bad = _core.scaled(encoded, self.offset.astype(dtype), self.factor.astype(dtype), out)
         return out if bad is None else None
+
+    def undone(self, rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
+        """Return dense prepared rows of numbers in the units of the columns that they come from.
+
+        Columns that were left out have their mean, or NaN if none was learned. Norms that were divided by are lost.
+        """
+        if self.column_scales is not None:
+            scales = self.column_scales
+            rows = np.divide(rows, scales, out=np.zeros_like(rows), where=scales > 0.0)
+        if self._has_reach:
+            rows = back_in_reach(rows)
+        if self.factor is not None:
+            rows = rows / self.factor + (0.0 if self.offset is None else self.offset)
+        if self.kept is not None or self.indicated is not None:
+            kept = np.arange(n_columns) if self.kept is None else self.kept
+            found = np.full((len(rows), n_columns), np.nan)
+            if self.filling is not None:
+                found[:] = self.filling
+            found[:, kept] = rows[:, : len(kept)]
+            rows = found
+        if self.tamed is not None:
+            rows = rows.copy()
+            rows[:, self.tamed.columns] = self.tamed.untamed(rows[:, self.tamed.columns])
+        return rows
 
     def encode(self, X: Any) -> Any:
         """Rows before they are filled and scaled: frames as one dense matrix, missing entries as NaN."""

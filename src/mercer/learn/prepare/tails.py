@@ -45,6 +45,11 @@ class Tails(NamedTuple):
         with np.errstate(over="ignore"):
             return 1.0 / (self.spread * np.hypot(1.0, (values - self.centre) / self.spread))
 
+    def untamed(self, values: Any) -> Vector:
+        """Entries of these columns before taming, given those after it."""
+        with np.errstate(over="ignore"):
+            return self.centre + self.spread * np.sinh(values)
+
     def of(self, X: Any) -> Any:
         """Rows, dense or CSR, with these columns tamed and others as they are."""
         if not sp.issparse(X):

@@ -109,6 +109,10 @@ class Moments(NamedTuple):
         """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
+    def faded(self, share: float) -> Moments:
+        """The same with every weight multiplied by a share; the number of rows stays."""
+        return Moments(*(share * total for total in self))._replace(rows=self.rows)
+
     def squared_errors(self, coef: Matrix, offset: Matrix) -> Matrix:
         """The sum of squared errors of a linear model on these rows, for every target."""
         about, total = self.centred(True), float(self.weight[0])

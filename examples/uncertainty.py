@@ -1,0 +1,72 @@
+"""A Gaussian process that knows what it does not know
+===================================================
+
+A Gaussian process on 20,000 rows: what is noise, what is not known, and what the curve may be.
+
+The temperatures of a year have a gap in the summer, where a kernel machine should know that it knows less. Run it with
+``python examples/uncertainty.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+import numpy as np
+
+from mercer.kernels import Gaussian, Matern
+from mercer.learn import KernelRegressor
+
+GAP = 0.55, 0.7
+NOISE = 2.0
+
+
+def temperatures(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times of a year, none of them in the gap, and noisy temperatures."""
+    rng = np.random.default_rng(seed)
+    times = rng.uniform(size=2 * n_rows)
+    times = times[(times < GAP[0]) | (times > GAP[1])][:n_rows]
+    return times[:, None], truth(times) + rng.normal(scale=NOISE, size=len(times))
+
+
+def truth(times: np.ndarray) -> np.ndarray:
+    """The temperature without noise."""
+    return 10.0 - 10.0 * np.cos(2.0 * math.pi * times) + 2.0 * np.sin(14.0 * math.pi * times)
+
+
+def main(n_rows: int = 20_000) -> dict[str, float]:
+    """Print what the process knows; returns its figures."""
+    X, y = temperatures(n_rows, seed=0)
+    began, found = perf_counter(), {}
+    kernels = {"wide": Gaussian(5.0), "narrow": Gaussian(150.0), "rough": Matern(0.5, length_scale=0.1)}
+    for name, kernel in kernels.items():
+        model = KernelRegressor(
+            kernel, map="nystrom", n_components=128, alpha="evidence", keep_statistics=True, random_state=0
+        )
+        found[name] = model.fit(X, y)
+    best = max(found, key=lambda name: found[name].log_marginal_likelihood_)
+    print(f"three kernels on {len(X):,} rows in {perf_counter() - began:.1f} s")
+    for name, one in found.items():
+        mark = "  <- the likeliest" if name == best else ""
+        print(f"  {name:8} {kernels[name]!r:40} log likelihood {one.log_marginal_likelihood_:12.1f}{mark}")
+
+    model, places = found[best], np.array([[0.25], [0.625], [0.9]])
+    mean, deviation = model.predict(places, return_std=True)
+    noise = float(model.posterior().noise[0]) ** 0.5
+    print(f"\nthe noise has a deviation of {noise:.2f}; the truth is {NOISE:g}")
+    smooth = model.sample_y(places, 2000, noise=False).std(axis=1)
+    for (place,), one, all_of_it, curve in zip(places, mean, deviation, smooth, strict=True):
+        where = "in the gap" if GAP[0] < place < GAP[1] else "among rows"
+        known = f"{one:6.2f} +- {curve:.2f}, new observations +- {all_of_it:.2f}; the truth is {truth(place):.2f}"
+        print(f"  {where}, at {place:.3f}: {known}")
+
+    grid = np.linspace(0.0, 1.0, 400)[:, None]
+    drawn = model.sample_y(grid, 500, noise=False)
+    warmest = grid[drawn.argmax(axis=0), 0]
+    low, high = np.quantile(warmest, [0.05, 0.95])
+    print(f"\nthe warmest day is between {low:.3f} and {high:.3f} of the year, by 500 curves drawn")
+    return {"noise": noise, "gap": float(smooth[1] / smooth[0]), "best": float(best == "narrow"), "low": low}
+
+
+if __name__ == "__main__":
+    main()

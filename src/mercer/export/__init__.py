@@ -1,0 +1,6 @@
+"""Fitted models as programs for other runtimes."""
+
+from .errors import NotExportedError
+from .models import onnx
+
+__all__ = ["NotExportedError", "onnx"]

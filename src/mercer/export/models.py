@@ -1,0 +1,98 @@
+"""A fitted model as one ONNX graph."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import __version__
+from .._checks import check_choice
+from . import namespace as xp
+from .learners import Answers, answers
+from .symbol import Tracing
+
+DTYPES = ("float32", "float64")
+
+
+def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any:
+    """Return a fitted model as an ONNX model, which runs without Mercer and without Python.
+
+    Preparation of columns of numbers, features and the linear part become standard operators (opset 18) that
+    onnxruntime has in either precision. The graph has one input, ``X``, and these outputs:
+
+    ==================================== ===============================================================================
+    model                                outputs
+    ==================================== ===============================================================================
+    a feature map                        ``features``
+    :class:`mercer.KernelRegressor`      ``prediction``, float64 as from ``predict``
+    :class:`mercer.KernelClassifier`     ``label``, ``decision_values`` and, where there are some, ``probabilities``;
+                                         of several tasks each with ``_0``, ``_1``, ...
+    :class:`mercer.learn.KernelPCA`      ``components``
+    :class:`mercer.learn.KernelCCA`      ``variates``, those of the first view
+    :class:`mercer.learn.KernelKMeans`   ``label`` and ``distances``
+    :class:`mercer.learn.KernelNovelty`  ``label`` and ``scores``
+    ==================================== ===============================================================================
+
+    A row that Mercer refuses (outside the kernel's domain, or with a gap where gaps are errors) has NaN in all outputs
+    that are floats, because a graph raises no errors; a label beside NaN means nothing.
+
+    Parameters
+    ----------
+    model : FeatureMap or learner
+        The model, fitted.
+    dtype : {"float32", "float64"}, default="float32"
+        The precision of the rows that the graph takes.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model; ``SerializeToString()`` gives the content of a file. Its properties name the class of the model, the
+        version of Mercer and, as JSON, the columns that ``fit`` has seen.
+
+    Raises
+    ------
+    NotExportedError
+        If a part of the model has no counterpart in standard operators; the message names it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = mercer.KernelRegressor("gaussian(0.5)", alpha=0.1, n_components=32, random_state=0).fit(X, X[:, 0])
+    >>> graph = mercer.export.onnx(model).graph
+    >>> [value.name for value in graph.input], [value.name for value in graph.output]
+    (['X'], ['prediction'])
+    """
+    check_choice("dtype", dtype, DTYPES)
+    if find_spec("onnx") is None:
+        raise ImportError("export needs the package onnx: pip install 'mercer[onnx]'")
+    check_is_fitted(model)
+    tracing = Tracing()
+    X = tracing.begin(int(model.n_features_in_), np.dtype(dtype))
+    refuse_rows(tracing, found := dict(answers(model, X)))
+    for name, symbol in found.items():
+        shape = ("rows", *symbol.shape[1:])
+        tracing.graph.add_output(name, symbol.name, symbol.dtype, shape)
+    facts = {"mercer": __version__, "model": type(model).__name__}
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        facts["columns"] = json.dumps([str(name) for name in names])
+    return tracing.graph.model(type(model).__name__, facts)
+
+
+def refuse_rows(tracing: Tracing, found: Answers) -> None:
+    """Put NaN in the place of what is answered to rows that the library would refuse."""
+    conditions = []
+    for one in tracing.refused:
+        flags = one.astype(np.float32)
+        conditions.append(flags if one.ndim == 1 else xp.max(flags, axis=1))
+    for name, symbol in found.items():
+        for flags in conditions:
+            refused = flags.reshape(-1, *(1,) * (symbol.ndim - 1)) > 0.5
+            if symbol.dtype.kind == "f":
+                symbol = found[name] = xp.where(refused, symbol.dtype.type(np.nan), symbol)

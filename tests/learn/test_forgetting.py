@@ -1,0 +1,105 @@
+"""Rows that count less the older they are, and rows that leave: sums against weighted fits of all rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer import RandomFourier
+from mercer.kernels import Gaussian
+from mercer.learn import KernelClassifier, KernelRegressor
+
+BATCHES, ROWS = 6, 80
+
+
+def stream(seed=0):
+    """Batches of rows whose targets turn around half-way."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(BATCHES * ROWS, 3))
+    y = np.where(np.arange(len(X)) < len(X) // 2, 1.0, -1.0) * np.sin(2.0 * X[:, 0]) + 0.1 * X[:, 1]
+    return np.split(X, BATCHES), np.split(y, BATCHES), np.split(rng.random(len(X)), BATCHES)
+
+
+def machine(kind, **arguments):
+    features = RandomFourier(Gaussian(0.3), n_components=40, random_state=0)
+    if kind == "regressor":
+        return KernelRegressor(map=features, alpha=0.5, preparation=None, **arguments)
+    return KernelClassifier(map=features, C=0.7, loss="squared", preparation=None, **arguments)
+
+
+def targets(kind, y):
+    return y if kind == "regressor" else np.where(y > 0.0, "up", "down")
+
+
+def learned(kind, decays, weighted):
+    """A model that has seen all batches, earlier ones faded."""
+    model, classes = machine(kind), {} if kind == "regressor" else {"classes": ["down", "up"]}
+    for X, y, weight, decay in zip(*stream(), decays, strict=True):
+        weights = {"sample_weight": weight} if weighted else {}
+        model.partial_fit(X, targets(kind, y), **weights, **classes, decay=decay)
+    return model
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+@pytest.mark.parametrize("decays", [(0.8,) * BATCHES, (1.0, 0.1, 1.0, 0.7, 0.9, 0.999)], ids=["even", "uneven"])
+def test_fading_batches_are_a_weighted_fit(kind, decays, weighted):
+    X, y, weight = map(np.concatenate, stream())
+    left = np.append(np.cumprod(decays[:0:-1])[::-1], 1.0)  # what is left of a batch after all later calls
+    whole = machine(kind, keep_statistics=True).fit(
+        X, targets(kind, y), sample_weight=np.repeat(left, ROWS) * (weight if weighted else 1.0)
+    )
+    found = learned(kind, decays, weighted)
+    np.testing.assert_allclose(found.coef_, whole.coef_, rtol=0.0, atol=1e-11 * np.abs(whole.coef_).max())
+    np.testing.assert_allclose(found.intercept_, whole.intercept_, rtol=0.0, atol=1e-11)
+    assert found.statistics_.weight[0] == pytest.approx(whole.statistics_.weight[0])
+    assert found.statistics_.rows[0] == BATCHES * ROWS
+
+
+def test_without_decay_nothing_fades():
+    plain = learned("regressor", (1.0,) * BATCHES, False)
+    model = machine("regressor")
+    for X, y, _ in zip(*stream(), strict=True):
+        model.partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+def test_one_call_of_two_batches_is_two_calls_of_which_the_second_fades_nothing():
+    X, y, _ = stream()
+    one, two = machine("regressor").partial_fit(X[0], y[0]), machine("regressor").partial_fit(X[0], y[0])
+    one.partial_fit(np.concatenate(X[1:3]), np.concatenate(y[1:3]), decay=0.3)
+    two.partial_fit(X[1], y[1], decay=0.3).partial_fit(X[2], y[2])
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.9])
+def test_a_window_that_slides(decay):
+    X, y, _ = stream()
+    model = machine("regressor")
+    for number in range(BATCHES):
+        model.partial_fit(X[number], y[number], decay=decay)
+        if number >= 2:  # the batch before the window leaves with the weight that it has come to
+            weight = np.full(ROWS, decay**2)
+            model.forget(X[number - 2], y[number - 2], sample_weight=weight)
+    last = machine("regressor", keep_statistics=True)
+    last.fit(np.concatenate(X[-2:]), np.concatenate(y[-2:]), sample_weight=np.repeat([decay, 1.0], ROWS))
+    np.testing.assert_allclose(model.coef_, last.coef_, rtol=0.0, atol=1e-10 * np.abs(last.coef_).max())
+
+
+def test_old_rows_are_forgotten_where_the_truth_has_changed():
+    X, y, _ = stream()
+    errors = {}
+    for decay in (1.0, 0.3):
+        model = machine("regressor")
+        for rows, values in zip(X[:-1], y[:-1], strict=True):
+            model.partial_fit(rows, values, decay=decay)
+        errors[decay] = np.mean((model.predict(X[-1]) - y[-1]) ** 2)
+    assert errors[0.3] < 0.5 * errors[1.0]
+
+
+@pytest.mark.parametrize("decay", [0.0, -0.5, 1.5, float("nan"), "half"])
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+def test_decays_that_are_none(kind, decay):
+    X, y, _ = stream()
+    with pytest.raises(ValueError, match="decay must be a number above 0 and at most 1"):
+        machine(kind).partial_fit(X[0], targets(kind, y[0]), decay=decay)
