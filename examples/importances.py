@@ -1,5 +1,5 @@
-"""Which columns matter
-====================
+"""Which columns matter?
+=====================
 
 Which columns of houses matter to their prices, to which houses, and in which direction.
 

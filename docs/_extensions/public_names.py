@@ -115,7 +115,7 @@ def skip(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: 
     return True if str(home).startswith(("sklearn.", "builtins")) else None
 
 
-LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`_?)")
+LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`_?)", re.DOTALL)
 TRAILING = re.compile(r"(?<![\w*`:\\])([A-Za-z]\w*)_(?=[\s,.;:)\]]|$)")
 
 
@@ -130,6 +130,7 @@ def plain(text: str) -> str:
 def escape(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Let docstrings hold names with a trailing underscore and absolute values as they are read at a prompt."""
     indent, is_doctest = -1, False
+    paragraphs: list[list[int]] = [[]]  # numbers of lines, since a literal may go on in the next line
     for number, line in enumerate(lines):
         text = line.strip()
         depth = len(line) - len(line.lstrip())
@@ -138,8 +139,14 @@ def escape(app: Any, what: str, name: str, thing: Any, options: Any, lines: list
             indent = -1
         if text.startswith(".. ") or text.endswith("::"):
             indent = depth
-        elif indent < 0 and not is_doctest and not text.startswith(("|", "+", "..")):
-            lines[number] = plain(line)
+        elif text and indent < 0 and not is_doctest and not text.startswith(("|", "+", "..")):
+            paragraphs[-1].append(number)
+            continue
+        paragraphs.append([])
+    for numbers in paragraphs:
+        changed = plain("\n".join(lines[number] for number in numbers)).split("\n")
+        for number, line in zip(numbers, changed, strict=False):
+            lines[number] = line
 
 
 def setup(app: Any) -> dict[str, bool]:

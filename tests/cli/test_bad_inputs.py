@@ -77,10 +77,13 @@ LEARNED = {
     "no folder": ("good.csv --target y -o no/m.mercer", "m.mercer cannot be written: there is no folder"),
 }
 USED = {
-    "wrong type": ("predict good.mercer wrong_type.csv", "column 'x' had numbers in fit and has levels now"),
+    "wrong type": (
+        "predict good.mercer wrong_type.csv",
+        "column 'x' contained numbers in fit, but contains levels now",
+    ),
     "new level": (
         "predict good.mercer new_level.csv",
-        "column 'town' has the level 'paris' in line 2 of new_level.csv",
+        "column 'town' has the unknown level 'paris' in line 2 of new_level.csv",
     ),
     "a column less": ("predict good.mercer one_class.csv -q", "one_class.csv has no column 'town'"),
     "no model": ("predict good.csv good.csv", "not a model file of mercer, or a damaged one"),

@@ -68,7 +68,7 @@ def test_gaps_name_the_option(fails, run, tmp_path):
     message = fails(*arguments, "--missing", "error")
     assert "line 3 of " in message
     assert "column 'x' is missing" in message
-    assert "row" not in message.replace("leaves such rows out", "")
+    assert "row" not in message.replace("removes such rows", "")
     assert "--missing mean" in message
     assert run(*arguments, "--missing", "mean").exit_code == 0
     assert run(*arguments).exit_code == 0

@@ -81,7 +81,7 @@ def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
     assert "give one with -o" in fails("predict houses.mercer houses.csv --json", code=2)
     assert "there is no folder" in fails(f"predict houses.mercer houses.csv -o {tmp_path}/no/p.csv")
     frames["houses"].assign(size="large").to_csv(tmp_path / "text.csv", index=False)
-    assert "column 'size' had numbers in fit and has levels now" in fails(
+    assert "column 'size' contained numbers in fit, but contains levels now" in fails(
         f"predict houses.mercer {tmp_path}/text.csv -q -o {tmp_path}/p.csv"
     )
     frames["houses"].assign(town="paris").to_csv(tmp_path / "town.csv", index=False)

@@ -175,13 +175,13 @@ def test_dates_beside_numbers_and_levels_are_told_apart(tmp_path):
     model = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, y)
     for when, words in ((1.0, "numbers"), ("soon", "levels"), (pd.Timedelta("1h"), "durations")):
         for given in (X.assign(when=when), data.open(X.assign(when=when))):
-            with pytest.raises(ValueError, match=f"column 'when' had dates in fit and has {words} now"):
+            with pytest.raises(ValueError, match=f"column 'when' contained dates in fit, but contains {words} now"):
                 model.predict(given)
     plain = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
         X[["size"]].assign(when=1.0)[["when", "size"]], y
     )
     for given in (X, data.open(X)):
-        with pytest.raises(ValueError, match="column 'when' had numbers in fit and has dates now"):
+        with pytest.raises(ValueError, match="column 'when' contained numbers in fit, but contains dates now"):
             plain.predict(given)
 
 

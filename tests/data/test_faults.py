@@ -275,13 +275,13 @@ def test_a_model_finds_its_columns_by_name(tmp_path):
     with pytest.raises(data.SourceError, match=r"a\.parquet has no column 'height'; it has 'town', 'age'"):
         model.predict(data.open(tmp_path / "a.parquet"))
     save(dict(X.assign(town=1.5)), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="column 'town' had levels in fit and has numbers now"):
+    with pytest.raises(ValueError, match="column 'town' contained levels in fit, but contains numbers now"):
         model.predict(data.open(tmp_path / "a.parquet"))
     save(dict(X.assign(age="old")), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="column 'age' had numbers in fit and has levels now"):
+    with pytest.raises(ValueError, match="column 'age' contained numbers in fit, but contains levels now"):
         model.predict(data.open(tmp_path / "a.parquet"))
     save(dict(X.assign(town="Lima")), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match=r"the level 'Lima' in row 0 of .*a\.parquet; known are 'Kyiv'"):
+    with pytest.raises(ValueError, match=r"the unknown level 'Lima' in row 0 of .*a\.parquet; known levels are 'Kyiv'"):
         model.predict(data.open(tmp_path / "a.parquet"))
 
 

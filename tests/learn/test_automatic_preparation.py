@@ -156,16 +156,16 @@ def test_against_columns_one_by_one():
     assert found.labels(7)[:3] == ["size", "price", "age"]
     assert found.labels(7)[-3:] == ["new=True", "age is missing", "town is missing"]
     assert found.describe() == (
-        "the rows look like a table: every column has a unit of its own",
+        "the rows look like a table: every column has its own unit",
         f"column town has {X['town'].nunique()} levels, of which {len(found.columns[4].rare)} rare ones share one "
         "column",
-        "column unit is constant and is left out",
-        "column empty has no entries and is left out",
-        "2 columns have gaps, which a column of 0 and 1 marks for each: age, town",
-        "a gap is filled with the mean of its column, or its median where it has heavy tails",
-        "column price has heavy tails and passes through asinh",
+        "column unit is constant and is dropped",
+        "column empty has no entries and is dropped",
+        "2 columns have missing values, marked by a column of 0 and 1 for each: age, town",
+        "a missing value is filled with the mean of its column, or its median if it has heavy tails",
+        "column price has heavy tails, tamed by asinh",
         "columns are shifted and scaled to mean 0 and variance 1",
-        "no column reaches over more than 12 units, and the levels of a column count as one column",
+        "no column extends beyond 12 units, and the levels of a column count as one column",
     )
 
 
@@ -239,7 +239,9 @@ def test_new_gaps_are_filled_and_told_once():
     model = automatic().fit(X, X[:, 0])
     new = X[:50].copy()
     new[:4, 2], new[7, 1] = np.nan, np.nan
-    with pytest.warns(UserWarning, match=r"4 gaps are filled .* none in fit \(column 2: 4\); this is said once"):
+    with pytest.warns(
+        UserWarning, match=r"4 missing values are filled .* none in fit \(column 2: 4\); this warning is issued once"
+    ):
         found = model.predict(new)
     filled = new.copy()
     filled[:4, 2] = X[:, 2].mean()
@@ -282,7 +284,7 @@ def test_a_constant_column_is_not_looked_at_again():
     new = X.copy()
     new[:, 1] = 1e9
     np.testing.assert_array_equal(found(new), found(X))
-    assert "column 1 is constant and is left out" in found.describe()
+    assert "column 1 is constant and is dropped" in found.describe()
 
 
 def test_sparse_rows_after_dense_ones():
@@ -328,7 +330,7 @@ def test_rare_and_unknown_levels_share_a_column():
     np.testing.assert_array_equal(after[:3, :26], np.eye(26)[[25, 25, 25]])
     np.testing.assert_array_equal(after[3, :26], np.eye(26)[0])
     np.testing.assert_array_equal(found.is_unseen(found.columns[0], new["town"]), [False, False, True, False])
-    with pytest.raises(ValueError, match=r"has the level 'nowhere' in row 2; .* lets it stand for a rare one"):
+    with pytest.raises(ValueError, match=r"has the unknown level 'nowhere' in row 2; .* treats it as a rare level"):
         found.treating_unknown("error")(new)
 
 
@@ -361,7 +363,7 @@ def test_scales_that_cannot_be_had():
     found = learned(houses())
     with pytest.raises(ValueError, match="scale must be one of"):
         found.rescaled("auto")
-    with pytest.raises(ValueError, match="tails were not looked for"):
+    with pytest.raises(ValueError, match="tails were not examined"):
         learned(houses(), Preparation("standard", "auto", "error")).rescaled("standard", "tame")
     found.forget()
     with pytest.raises(ValueError, match="not kept after the fit"):
@@ -383,7 +385,7 @@ def test_columns_are_multiplied_after_all_else(scale):
     with pytest.raises(ValueError, match="there are 4 prepared columns, found 3 scales"):
         learned(X).with_column_scales(np.ones(3))
     for wrong in ([-1.0, 1.0], [np.nan], [[1.0]]):
-        with pytest.raises(ValueError, match="finite numbers that are not negative"):
+        with pytest.raises(ValueError, match="finite, nonnegative numbers"):
             Preparation(None, "error", "error").with_column_scales(wrong)
 
 

@@ -157,14 +157,12 @@ def test_what_a_matrix_cannot_have():
     X, y, _ = problem(20)
     K = KERNEL(X)
     for arguments in ({"scale": "standard"}, {"missing": "mean"}):
-        with pytest.raises(
-            ValueError, match="kernel values in place of columns, which cannot be scaled or filled: give"
-        ):
+        with pytest.raises(ValueError, match="kernel values, not columns, which cannot be scaled or filled: give"):
             KernelRegressor("precomputed", **({"alpha": 1.0} | arguments)).fit(K, y)
         with pytest.raises(ValueError, match="which cannot be scaled or filled"):
             KernelRegressor(map=Nystrom("precomputed"), **({"alpha": 1.0} | arguments)).fit(K, y)
     frame = pd.DataFrame(K).rename(columns=str).assign(**{"19": ["a", "b"] * 10})
-    with pytest.raises(ValueError, match="takes kernel values, found the levels of column '19'"):
+    with pytest.raises(ValueError, match="expects kernel values, found levels in column '19'"):
         KernelRegressor("precomputed", alpha=1.0).fit(frame, y)
     with pytest.raises(ValueError, match=r"needs the square kernel matrix in fit, found shape \(20, 19\)"):
         KernelRegressor("precomputed", alpha=1.0).fit(K[:, 1:], y)

@@ -170,7 +170,7 @@ def test_files_hold_it(tmp_path):
 def test_batches_begin_anew_after_it():
     X, y = problem()
     model = ridge().fit(X, y)
-    with pytest.warns(UserWarning, match="partial_fit begins anew"):
+    with pytest.warns(UserWarning, match="partial_fit starts from the beginning"):
         model.partial_fit(X, y)
     alone = ridge().partial_fit(X, y)
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))

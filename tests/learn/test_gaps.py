@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from mercer import KernelClassifier, KernelRegressor, data
 
 RNG = np.random.default_rng(0)
-ADVICE = "missing='mean' fills it, and drop=True of mercer.data.open leaves such rows out"
+ADVICE = "missing='mean' fills it, and drop=True of mercer.data.open removes such rows"
 
 
 def rows(n=40):

@@ -108,8 +108,12 @@ def test_liblinear_is_refused_before_features_are_held(dtype, monkeypatch):
     needed = 300 * 64 * (4 + 8 + 16 if dtype == np.float32 else 8 + 16)
     model.set_params(memory=needed).fit(X, y)
     monkeypatch.setattr("mercer.learn.features.feature_matrix.HeldFeatures.of", lambda *arguments: pytest.fail("held"))
-    with pytest.raises(MemoryError, match=r"holds all features and a copy: 300 x 64 need .* and memory allows"):
+    with pytest.raises(
+        MemoryError, match=r"keeps all features and a copy in memory: 300 x 64 need .* but memory allows"
+    ):
         model.set_params(memory=needed - 1).fit(X, y)
     monkeypatch.setattr(liblinear, "physical_memory", lambda: needed - 1)
-    with pytest.raises(MemoryError, match=r"this machine has .* GiB; solver='newton' makes them again in every pass"):
+    with pytest.raises(
+        MemoryError, match=r"this machine has .* GiB; solver='newton' can compute them again in every pass"
+    ):
         model.set_params(memory=None).fit(X, y)

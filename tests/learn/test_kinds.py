@@ -39,11 +39,13 @@ def learner(map="OrthogonalFourier", **options):
 @pytest.mark.parametrize("form", FORMS)
 def test_levels_that_became_numbers_are_refused(map, form):
     model = learner(map).fit(X, Y)
-    with pytest.raises(ValueError, match="column 'a' had levels in fit and has numbers now"):
+    with pytest.raises(ValueError, match="column 'a' contained levels in fit, but contains numbers now"):
         model.predict(FORMS[form](X.assign(a=1.0)))
     with pytest.raises(ValueError, match="column 'a' is missing; missing='mean'"):
         model.predict(FORMS[form](X.assign(a=np.nan)))
-    with pytest.raises(ValueError, match="expected a frame with the columns of fit, as column 'a' has levels"):
+    with pytest.raises(
+        ValueError, match="expected a data frame with the columns of fit, since column 'a' contains levels"
+    ):
         model.preparation_(X.assign(a=1.0).to_numpy())
 
 
@@ -51,7 +53,7 @@ def test_levels_that_became_numbers_are_refused(map, form):
 def test_numbers_that_became_levels_are_refused(form):
     for model in (learner().fit(X.assign(a=1.0), Y), learner().fit(data.Blocks([(X.assign(a=1.0), Y)]))):
         for a in (X["a"], True, pd.Categorical(["u", "v"] * 100)):
-            with pytest.raises(ValueError, match="column 'a' had numbers in fit and has levels now"):
+            with pytest.raises(ValueError, match="column 'a' contained numbers in fit, but contains levels now"):
                 model.predict(FORMS[form](X.assign(a=a)))
 
 
@@ -85,7 +87,7 @@ def test_blocks_whose_columns_differ():
 
 def test_rows_that_are_added_are_of_the_same_kinds():
     model = learner(alpha=1.0).partial_fit(X, Y)
-    with pytest.raises(ValueError, match="column 'a' had levels in fit and has numbers now"):
+    with pytest.raises(ValueError, match="column 'a' contained levels in fit, but contains numbers now"):
         model.partial_fit(X.assign(a=1.0), Y)
 
 

@@ -190,7 +190,7 @@ def test_batches_after_landmarks_begin_anew_on_features(learner):
     X, y = problem()
     arguments = {"map": landmarks(), "loss": "squared"}
     model = learner(solver="landmarks", **arguments).fit(X, y)
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts from the beginning"):
         model.partial_fit(X, y)
     expected = learner(**arguments).partial_fit(X, y, **({"classes": [0, 1, 2]} if learner is KernelClassifier else {}))
     np.testing.assert_array_equal(model.coef_, expected.coef_)
@@ -413,7 +413,7 @@ def test_the_choice_is_by_arithmetic(map, n_rows, width, taken):
 @pytest.mark.parametrize("map", [mercer.RandomFourier(KERNEL), Nystrom(KERNEL, rank=3)])
 def test_maps_without_such_landmarks_are_refused(learner, map):
     X, y = problem(n=60)
-    with pytest.raises(ValueError, match="solver='landmarks' is for Nystrom"):
+    with pytest.raises(ValueError, match="solver='landmarks' requires Nystrom"):
         learner(map=map, solver="landmarks").fit(X, y)
 
 

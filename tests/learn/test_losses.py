@@ -338,7 +338,7 @@ def test_medians_by_weight():
         ({"loss": "huber", "delta": 0.0}, "delta must be a positive finite number or None"),
         ({"loss": "quantile", "quantile": 1.0}, "quantile must be a probability above 0 and below 1"),
         ({"loss": "quantile", "quantile": [0.1, 0.0]}, "quantile must be a probability"),
-        ({"loss": "quantile", "quantile": []}, "quantile must be a number or a list of some"),
+        ({"loss": "quantile", "quantile": []}, "quantile must be a number or a list of numbers"),
         ({"loss": "epsilon_insensitive", "epsilon": -1.0}, "epsilon must be a finite number of at least 0"),
         ({"loss": "huber", "alpha": "gcv"}, "alpha='gcv' requires loss='squared', found loss='huber'"),
         ({"loss": "huber", "alpha": 0.0}, "alpha must be a positive finite number, several, or one of"),
@@ -357,7 +357,7 @@ def test_counts_that_are_none():
     X, y = problem()
     with pytest.raises(ValueError, match=r"targets of at least 0, found -1 in row 7$"):
         learner("poisson").fit(X, np.where(np.arange(len(y)) == 7, -1.0, 2.0))
-    with pytest.raises(ValueError, match="needs a target above 0"):
+    with pytest.raises(ValueError, match="requires at least one target above 0"):
         learner("poisson").fit(X, np.zeros(len(y)))
 
 

@@ -120,14 +120,18 @@ def test_gaps_and_strange_levels_are_refused_by_row(monkeypatch):
     preparation = learned(full, MANY, monkeypatch)
     with pytest.raises(ValueError, match=r"row 5, column 'x' is missing"):
         preparation(X[:20].assign(name="n1"))
-    with pytest.raises(ValueError, match=r"column 'name' has the level 'new' in row 2; known are 'n0', 'n1'"):
+    with pytest.raises(
+        ValueError, match=r"column 'name' has the unknown level 'new' in row 2; known levels are 'n0', 'n1'"
+    ):
         preparation(full[:3].assign(name=["n1", "n2", "new"]))
-    with pytest.raises(ValueError, match="expected a frame with the columns of fit, as column 'name' has levels"):
+    with pytest.raises(
+        ValueError, match="expected a data frame with the columns of fit, since column 'name' contains levels"
+    ):
         preparation(np.zeros((3, 5)))
     ignored = learned(full, MANY, monkeypatch, unknown="ignore")(full[:3].assign(name=["n1", "n2", "new"]))
     assert np.diff(ignored.indptr).tolist() == [5, 5, 4]
     empty = X.assign(x=np.nan)
-    with pytest.raises(ValueError, match="column 'x' is missing in every row that was learned from: it has no mean"):
+    with pytest.raises(ValueError, match="column 'x' is missing in every training row, so it has no mean"):
         learned(empty, MANY, monkeypatch, missing="mean")(empty)
 
 

@@ -367,7 +367,9 @@ def test_few_rows_cannot_be_held_out():
         KernelClassifier(C="holdout", random_state=seed, kernel=None, preparation=None),
         KernelRegressor(alpha="holdout", random_state=seed, kernel=None, preparation=None),
     ):
-        with pytest.raises(ValueError, match="'holdout' leaves no rows on one side of 3: take 'loo'"):
+        with pytest.raises(
+            ValueError, match="'holdout' leaves no rows to train on or none to score among 3; use 'loo'"
+        ):
             model.fit(X, [0, 1, 0])
 
 

@@ -381,11 +381,14 @@ def test_trials_tell_how_many_features_pay(monkeypatch):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KernelPCA("auto"), "learners that have a target"),
+        (KernelPCA("auto"), "requires a learner with a target"),
         (regressor(columns="some"), "columns must be"),
         (regressor(preparation="some"), "preparation must be"),
-        (regressor("gaussian(1)", columns="learned"), "columns='learned' is for a kernel that is 'auto' or has"),
-        (classifier(map=RandomFourier("gaussian(1)"), columns="learned"), "columns='learned' is for a kernel that is"),
+        (regressor("gaussian(1)", columns="learned"), "columns='learned' requires a kernel that is 'auto' or whose"),
+        (
+            classifier(map=RandomFourier("gaussian(1)"), columns="learned"),
+            "columns='learned' requires a kernel that is",
+        ),
         (regressor(solver="wide", keep_statistics=True), "keeps no sums over rows"),
     ],
 )

@@ -131,7 +131,7 @@ def test_batches_of_several_tasks():
     np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
     model.partial_fit(X[:50], Y[:50], classes).forget(X[:50], Y[:50])
     np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-8)
-    with pytest.raises(ValueError, match="unknown label 2 in row 0; known are 0, 1"):
+    with pytest.raises(ValueError, match="unknown label 2 in row 0; known labels are 0, 1"):
         model.partial_fit(X[:1], [[2, 0, 0]])
     with pytest.raises(ValueError, match=r"expected y of shape \(n_rows, 3\), found \(50, 2\)"):
         model.partial_fit(X[:50], Y[:50, :2])

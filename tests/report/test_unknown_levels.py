@@ -65,13 +65,13 @@ def test_scores_with_unknown_levels(fitted):
     ).fit(train)
     assert evaluate(model, test, unknown="ignore") == evaluate(lenient, test)
     for refused in ({}, {"unknown": "error"}):
-        with pytest.raises(ValueError, match="column 'zip' has the level 'z397'"):
+        with pytest.raises(ValueError, match="column 'zip' has the unknown level 'z397'"):
             evaluate(model, test, **refused)
-    with pytest.raises(ValueError, match="column 'zip' has the level 'z397'"):
+    with pytest.raises(ValueError, match="column 'zip' has the unknown level 'z397'"):
         evaluate(lenient, test, unknown="error")
     with pytest.raises(ValueError, match="unknown must be one of"):
         evaluate(model, test, unknown="drop")
-    with pytest.raises(ValueError, match="column 'zip' has the level 'z397'"):  # the model is as it was
+    with pytest.raises(ValueError, match="column 'zip' has the unknown level 'z397'"):  # the model is as it was
         model.predict(test)
 
 

@@ -11,7 +11,7 @@ class OutOfTimeError(Exception):
 
 
 class Clock:
-    """Counts seconds from its creation.
+    """A clock that counts seconds from its creation.
 
     Parameters
     ----------

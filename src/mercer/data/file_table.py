@@ -157,7 +157,13 @@ class SourceTable(Table):
         return self._order is not None
 
     def kept_by_source(self) -> Iterator[tuple[Source, NDArray[np.int64] | None]]:
-        """Every file or object, with the numbers of those of its rows that the table has; None for all of them."""
+        """Yield every file or object, with the numbers of those of its rows that the table has.
+
+        Yields
+        ------
+        tuple of Source and ndarray or None
+            The file or object, and the row numbers; None for all rows.
+        """
         if self._all_kept:
             yield from ((source, None) for source in self.sources)
             return

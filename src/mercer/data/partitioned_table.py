@@ -76,7 +76,13 @@ class PartitionedTable(Table):
         return self.firsts[:-1].tolist()
 
     def slices(self) -> list[slice]:
-        """The rows of every partition."""
+        """Return the rows of every partition.
+
+        Returns
+        -------
+        list of slice
+            One slice of row numbers per partition.
+        """
         return [slice(*pair) for pair in zip(self.firsts[:-1].tolist(), self.firsts[1:].tolist(), strict=True)]
 
     def blocks(self, start: int = 0) -> Iterator[Block]:

@@ -45,18 +45,57 @@ class Parts(ABC):
         return None
 
     def threads(self, n_jobs: int | None) -> int | None:
-        """Return how many threads work on one of them may use, given how many a learner here may use."""
+        """Return the number of threads that work on one of them may use.
+
+        Parameters
+        ----------
+        n_jobs : int or None
+            The number of threads that a learner in this process may use.
+
+        Returns
+        -------
+        int or None
+            The number of threads.
+        """
         return n_jobs
 
     @abstractmethod
     def kept(self, work: Work, arguments: Sequence[Any] | None = None) -> Parts:
-        """Return what ``work`` makes of each, which stays where it is made."""
+        """Return the results of ``work`` for each object, which stay where they are made.
+
+        Parameters
+        ----------
+        work : callable
+            A pure function of an object and its argument.
+        arguments : sequence or None, default=None
+            One argument per object.
+
+        Returns
+        -------
+        Parts
+            The results.
+        """
 
     @abstractmethod
     def each(
         self, work: Work, arguments: Sequence[Any] | None = None, places: Sequence[int] | None = None
     ) -> Iterator[Any]:
-        """Yield what ``work`` makes of each, or of those in some places, in order; few are held at a time."""
+        """Yield the results of ``work`` for each object, or for those at some places, in order, with few in memory.
+
+        Parameters
+        ----------
+        work : callable
+            A pure function of an object and its argument.
+        arguments : sequence or None, default=None
+            One argument per object.
+        places : sequence of int or None, default=None
+            The numbers of the objects. None means all of them.
+
+        Yields
+        ------
+        object
+            The result for one object.
+        """
 
     @abstractmethod
     def joined(
@@ -69,9 +108,29 @@ class Parts(ABC):
         places: range,
         done: Callable[[int], None],
     ) -> Any:
-        """Return what a tree over the objects in these places makes of them, joined to what was there ``before``.
+        """Return the results for the objects at these places, joined by a tree to what there was ``before``.
 
-        ``held`` is the size in bytes of what one of them gives. ``done`` is told the place of every one that is ready.
+        Parameters
+        ----------
+        work : callable
+            A pure function of an object and its argument.
+        join : callable
+            A pure function of the results of neighbours, in order.
+        arguments : sequence or None
+            One argument per object.
+        held : int
+            The size in bytes of one result.
+        before : object
+            The result of earlier places, or None.
+        places : range
+            The numbers of the objects.
+        done : callable
+            A function that is called with the number of every object that is ready.
+
+        Returns
+        -------
+        object
+            The joined result.
         """
 
     def folded(
@@ -85,10 +144,32 @@ class Parts(ABC):
         done: Callable[[int], None] = lambda place: None,
         grouped: Callable[[Any, int], None] | None = None,
     ) -> Any:
-        """Return what a tree makes of all objects from place ``begin`` on, joined to what was there ``before``.
+        """Return the results for all objects from place ``begin`` on, joined by a tree to what there was ``before``.
 
-        With ``grouped``, which is called after every group with what there is and the next place, groups are joined one
-        at a time; otherwise all at once, with the same result.
+        Parameters
+        ----------
+        work : callable
+            A pure function of an object and its argument.
+        join : callable
+            A pure function of the results of neighbours, in order.
+        arguments : sequence or None, default=None
+            One argument per object.
+        held : int, default=0
+            The size in bytes of one result.
+        before : object, default=None
+            The result of earlier places.
+        begin : int, default=0
+            The first place.
+        done : callable, optional
+            A function that is called with the number of every object that is ready.
+        grouped : callable or None, default=None
+            A function that is called after every group with the result so far and the next place. With it, groups are
+            joined one at a time; otherwise all at once, with the same result.
+
+        Returns
+        -------
+        object
+            The joined result.
         """
         if grouped is None:
             return self.joined(work, join, arguments, held, before, range(begin, len(self)), done)

@@ -710,10 +710,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def has_one_penalty(self) -> bool:
+        """Whether there is a single positive penalty, so that none has to be chosen from sums over the rows."""
         return is_open(self.C) or not is_several(self.C)  # a pilot chooses one
 
     @property
     def holds_all_features(self) -> bool:
+        """Whether the solver requires all features in memory, and copies them."""
         return self.solver == "liblinear"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
@@ -898,7 +900,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return hasattr(self, "region_") and decays(self.map_.kernel_)
 
     def size_of_decisions(self) -> Matrix:
-        """How large decision values are, one number per row of coefficients."""
+        """Return the size of decision values.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            One number per row of coefficients.
+        """
         return np.full(len(self.coef_), MARGINS)
 
     @lazily

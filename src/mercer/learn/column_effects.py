@@ -1,16 +1,16 @@
-r"""What columns do to predictions: gradients, explanations of rows, and importances.
+r"""The effect of columns on predictions: gradients, explanations of rows, and importances.
 
-A machine is a linear model on features, :math:`f(x) = \langle w, z(x)\rangle + b`, and every map knows the gradient of
-its features in closed form, so that those of f are exact.
+A machine is a linear model on features, :math:`f(x) = \langle w, z(x)\rangle + b`, and every map has the gradient of
+its features in closed form, so the gradients of f are exact.
 
 - A *gradient* is in the units of the user's columns, by the chain rule through the preparation.
-- An *explanation* divides f(x) less f at a baseline among the columns. The gradient is integrated along the line from
-  the baseline to the row, in prepared columns, where tails are tamed; what the columns get adds up to the difference
-  (Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, 2017).
-- The *importance* of a column is the mean, over rows, of the variance that f would have at a row if the column alone
-  were drawn anew and f were linear: the squared gradient times the variance of the column. Columns of 0 and 1 that
-  stand for the levels of one column are drawn together, with their covariance; so are the parts of dates, and the
-  indicator of gaps.
+- An *explanation* divides the difference between f(x) and f at a baseline among the columns. The gradient is integrated
+  along the line from the baseline to the row, in prepared columns, where tails are tamed; the contributions of the
+  columns add up to the difference (Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, 2017).
+- The *importance* of a column is the mean, over rows, of the variance that f would have at a row if only this column
+  were drawn again and f were linear: the squared gradient times the variance of the column. Columns of 0 and 1 that
+  represent the levels of one column are drawn together, with their covariance; so are the parts of dates, and the
+  indicator of missing values.
 """
 
 from __future__ import annotations
@@ -36,34 +36,35 @@ Matrix = NDArray[np.float64]
 
 ROWS_AT_ONCE = 256
 MOST_ROWS = 2048
-"""Rows that importances are taken over, at most; of more, so many that are evenly spaced."""
+"""The largest number of rows for importances; of more rows, this many evenly spaced ones are used."""
 N_POINTS = 16
-"""Points between the baseline and a row: the integral is exact for polynomials of degree 31."""
+"""The number of points between the baseline and a row: the integral is exact for polynomials of degree 31."""
 
 
 class ColumnEffects(KernelMachine):
-    """A linear model on features that tells what its columns do."""
+    """A linear model on features that explains the effect of its columns."""
 
     coef_: NDArray[Any]
 
     def gradient(self, X: Any) -> Matrix:
         r"""Compute the derivatives of decision values with respect to the columns.
 
-        They are those of :math:`\langle w, z(x)\rangle`: of the predictions of a regressor, or of the logarithm of
-        those of ``loss="poisson"``, and of ``decision_function`` of a classifier, inside the region of the rows of
-        ``fit``. Needs a map with a gradient in closed form: all but :class:`mercer.Nystrom` with kernels that have no
-        derivatives.
+        These are the derivatives of :math:`\langle w, z(x)\rangle`: of the predictions of a regressor, or of their
+        logarithm with ``loss="poisson"``, and of the ``decision_function`` of a classifier, inside the region of the
+        rows of ``fit``. The map must have a gradient in closed form, as all maps have except :class:`mercer.Nystrom`
+        with kernels that have no derivatives.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
         ndarray of shape (n_rows, n_columns) or (n_rows, n_outputs, n_columns)
-            In units of the output per unit of the column; 0 at a gap, and for columns that are left out. A column of
-            levels has an entry for every level, and dates in parts one for every part: ``preparation_.encoded_labels``
-            has their names.
+            The derivatives, in units of the output per unit of the column; 0 at missing values, and for dropped
+            columns. A column of levels has one entry per level, and dates in parts have one per part:
+            ``preparation_.encoded_labels`` returns their names.
 
         Examples
         --------
@@ -86,18 +87,19 @@ class ColumnEffects(KernelMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        baseline : rows of the same kind, or None, default=None
-            Whose mean, once they are prepared, is what rows are compared with. None takes the landmarks, which are
-            rows of ``fit``, or the rows of X where the map has none.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        baseline : array-like, sparse matrix, data frame, Table or None, default=None
+            Rows whose mean, after preparation, is the point of comparison. None uses the landmarks, which are rows of
+            ``fit``, or the rows of X if the map has no landmarks.
         n_points : int, default=16
-            The points between the baseline and a row at which gradients are taken.
+            The number of points between the baseline and a row at which gradients are computed.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features_in_) or (n_rows, n_outputs, n_features_in_)
-            What every column adds to the decision value. The sum over columns is the decision value less that at the
-            baseline, inside the region of the rows of ``fit`` and to the precision of the integral.
+            The contribution of every column to the decision value. The sum over columns is the decision value minus
+            that at the baseline, inside the region of the rows of ``fit`` and up to the precision of the integral.
 
         Examples
         --------
@@ -125,21 +127,21 @@ class ColumnEffects(KernelMachine):
         return self._by_output(self._by_source(np.concatenate(parts)))
 
     def importances(self, X: Any) -> Matrix:
-        """How much every column matters among rows, as a share.
+        """Compute how much every column matters among rows, as a share.
 
-        It is the variance that predictions at a row would have if the column alone were drawn anew and they were
-        linear, as a mean over rows: the mean squared gradient times the variance of the column. Every output counts
-        alike.
+        This is the variance that predictions at a row would have if only this column were drawn again and they were
+        linear, averaged over rows: the mean squared gradient times the variance of the column. All outputs count
+        equally.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-            Two rows at least; of more than 2,048 rows, so many that are evenly spaced count.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            At least two rows; of more than 2,048, that many evenly spaced ones are used.
 
         Returns
         -------
         ndarray of shape (n_features_in_,)
-            Shares that add up to 1; zeros where predictions do not change.
+            Shares that add up to 1, or zeros if predictions do not change.
         """
         rows = X if isinstance(X, Table) else self._thinned(X)
         return self._importances(np.concatenate([rows for _, rows in self._parts(rows)]))
@@ -148,7 +150,7 @@ class ColumnEffects(KernelMachine):
     def feature_importances_(self) -> Matrix:
         """The importances of columns among the landmarks of the map, which are rows of ``fit``.
 
-        Other maps keep no rows: :meth:`importances` takes some.
+        Other maps keep no rows: give rows to :meth:`importances`.
         """
         landmarks = self._landmarks() if hasattr(self, "map_") and hasattr(self, "coef_") else None
         if landmarks is None:
@@ -167,20 +169,20 @@ class ColumnEffects(KernelMachine):
         return np.atleast_2d(self.coef_).astype(np.float64)
 
     def _landmarks(self) -> Matrix | None:
-        """Landmarks of the map, prepared, that rows of numbers have been; None where there are none."""
+        """Return the landmarks of the map, prepared, if they come from rows of numbers; otherwise None."""
         params = self.map_.fitted_.parameters
         if not (self.map_.fitted_.construction.evaluates_kernel and isinstance(self.map_.kernel_, Kernel)):
             return None
         return np.asarray(double(dense(restored(params.landmarks, self.map_.n_features_in_))))
 
     def _thinned(self, X: Any) -> Any:
-        """Rows in memory, few enough."""
+        """Return rows in memory, at most as many as are used."""
         X = self._checked(X, reset=False)
         count = int(X.shape[0])
         return part_of(X, np.arange(0, count, -(-count // MOST_ROWS))) if count > MOST_ROWS else X
 
     def _parts(self, X: Any) -> Iterator[tuple[Any, Matrix]]:
-        """A few rows at a time, as they are and as dense prepared rows."""
+        """Yield a few rows at a time, as given and as dense prepared rows."""
         check_is_fitted(self)
         table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
         for first, block in numbered(table):
@@ -191,18 +193,18 @@ class ColumnEffects(KernelMachine):
         self.preparation_.new_gaps.clear()
 
     def _slopes(self, prepared: Matrix) -> Matrix:
-        """Derivatives of decision values with respect to prepared columns: (n_rows, n_outputs, n_prepared)."""
+        """Return derivatives of decision values with respect to prepared columns: (n_rows, n_outputs, n_prepared)."""
         with single_threaded_blas():
             each = [self.map_.fitted_.pullback(prepared, one[None]) for one in self._coefficients]
         return np.stack(each, axis=1)
 
     def _by_output(self, effects: Matrix) -> Matrix:
-        """Without the axis of outputs where there is one by itself, of one target or two classes."""
+        """Remove the axis of outputs if there is only one, for one target or two classes."""
         alone = np.ndim(self.coef_) == 1 or (hasattr(self, "classes_") and len(self.coef_) == 1)
         return effects[:, 0] if alone else effects
 
     def _by_source(self, effects: Matrix) -> Matrix:
-        """Sums over the prepared columns that come from the same column of the user's."""
+        """Return sums over the prepared columns that come from the same original column."""
         sources = self.preparation_.prepared_sources(int(self.n_features_in_))
         found = np.zeros((int(self.n_features_in_), *effects.shape[:-1]))
         np.add.at(found, sources, np.moveaxis(effects, -1, 0))

@@ -269,7 +269,18 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return PartitionedFeatures(parts.kept(making), rows, width, False, self.n_jobs)
 
     def space_there(self, rows: PreparedRows) -> FeatureSpace:
-        """Where the clusters lie, for rows of a partition: without what only centres need."""
+        """Return the space in which the clusters lie, for rows of a partition: without what only centres need.
+
+        Parameters
+        ----------
+        rows : PreparedRows
+            The rows of the partition.
+
+        Returns
+        -------
+        FeatureSpace
+            The space.
+        """
         if not self._is_plain:
             return FeatureSpace(self.features_of)
         return LandmarkSpace(self.features_of, self.map_.kernel_, None, rows.n_rows, rows.dtype)

@@ -1,4 +1,4 @@
-"""What every kernel machine shares: arguments, the way from rows to features, and predictions."""
+"""What all kernel machines share: arguments, the way from rows to features, and predictions."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from .training_rows.origin import remember
 from .training_rows.region import Extremes, Region, decays
 
 ROUNDED = 1e-4
-"""How far the rounding of products may put predictions off, as a share of their size."""
+"""The largest error of predictions through rounding of products, as a share of their size."""
 PREDICTED_ROWS = 1024
-"""Rows that are prepared and mapped at once for a prediction."""
+"""The number of rows that are prepared and mapped at once for a prediction."""
 DEVICE_ROWS = 65536
 """The same on a device."""
 
@@ -75,7 +75,7 @@ def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
 
 
 class Matched(ArrayTable):
-    """Rows of a table, from number ``first`` on, whose columns are already the model's."""
+    """Rows of a table, starting with number ``first``, whose columns already are those of the model."""
 
     def __init__(self, table: Table, X: Any, first: int):
         super().__init__(X)
@@ -86,7 +86,7 @@ class Matched(ArrayTable):
 
 
 class MapDraft(NamedTuple):
-    """A map that is yet to be fitted, its seed, and rows that were taken along for it."""
+    """A map that is not yet fitted, its seed, and rows that were sampled for it."""
 
     map: FeatureMap
     seed: int
@@ -94,40 +94,46 @@ class MapDraft(NamedTuple):
 
 
 def row_stream(seed: int) -> Stream:
-    """The stream that samples rows: the one of ``map.fit`` with this seed, so that a map fitted alone is the same."""
+    """Return the stream that samples rows, which is that of ``map.fit`` with this seed."""
     return Stream(seed).child("rows")
 
 
 def has_levels(X: Any) -> bool:
-    """Whether rows come from a frame with columns of text or truth values."""
+    """Whether rows come from a data frame with columns of text or truth values."""
     return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
 
 
 class KernelMachine(MachineParameters):
     """A linear model on the features of a map.
 
-    Every learner documents its arguments itself, these among them.
+    Every learner documents its own arguments, including these.
 
     Attributes
     ----------
-    map_ : the map, fitted
-    preparation_ : what was learned of the columns
-    target_name_, weight_name_ : the columns of targets and weights in the table that the rows came from
-        Their names, or their numbers where columns have none; None where there was no such column, or no table.
-    first_rows_ : short texts by which the first rows of that table are known again
+    map_ : FeatureMap
+        The fitted map.
+    preparation_ : Preparation
+        What was learned about the columns.
+    target_name_ : str, int, tuple of str or None
+        The column of the targets in the table from which the rows came: its name, or its number if columns have no
+        names; None if there was no such column, or no table.
+    weight_name_ : str, int or None
+        The column of the weights in that table.
+    first_rows_ : tuple of str
+        Fingerprints of the first rows of that table, by which they are recognised.
     """
 
     can_be_exact: ClassVar[bool] = False
-    """Whether ``map="exact"`` is understood: every row may have a coefficient."""
+    """Whether ``map="exact"`` is supported, with which every row may have a coefficient."""
 
     device: str | None = None
-    """Where the arithmetic is done, for learners that take this argument."""
+    """Where to compute, for learners with this argument."""
 
     has_pilot: ClassVar[bool] = False
-    """Whether ``kernel="auto"`` is understood: a pilot chooses the kernel."""
+    """Whether ``kernel="auto"`` is supported, with which a pilot chooses the kernel."""
 
     _set_last: ClassVar[str] = "coef_"
-    """The attribute that ``fit`` sets last: without it nothing is fitted."""
+    """The attribute that ``fit`` sets last: without it the learner is not fitted."""
 
     def __init__(
         self,
@@ -155,7 +161,7 @@ class KernelMachine(MachineParameters):
         self.callback = callback
 
     def check_arguments(self) -> None:
-        """Refuse arguments that cannot be."""
+        """Refuse invalid arguments."""
         check_jobs(self.n_jobs)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
             check_choice(name, getattr(self, name), choices)
@@ -169,49 +175,59 @@ class KernelMachine(MachineParameters):
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
     def table_to_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Table:
-        """The rows to learn from as a table; what an earlier ``fit`` has learned is dropped.
+        """Return the training rows as a table, and discard what an earlier ``fit`` has learned.
 
         Parameters
         ----------
-        X, y, sample_weight : as for ``fit``
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like or None, default=None
+            The targets, as for ``fit``.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows, as for ``fit``.
 
         Returns
         -------
         Table
-            What :meth:`fit_table` takes.
+            The table that :meth:`fit_table` expects.
         """
         self.check_arguments()
         return self._labelled(*as_given(X, y, sample_weight), reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
-        """Learn from rows, in a context: ``fit`` is this with the default one.
+        """Fit to rows in a context: ``fit`` is this method with the default context.
 
         Parameters
         ----------
         table : Table
-            What :meth:`table_to_fit` gave.
+            The result of :meth:`table_to_fit`.
         context : FitContext
-            Who is told of the passes, what keeps their results, how much memory there is, and where to start.
+            Progress, checkpoints, memory, and the starting point.
+
+        Returns
+        -------
+        KernelMachine
+            The fitted learner itself.
         """
         raise NotImplementedError
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
-        """The rows to learn from, with their targets where the learner has some."""
+        """Return the training rows, with their targets if the learner has some."""
         return self._table(X, None, sample_weight, reset)
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """X as scikit-learn validates it; a frame with levels or dates as it is."""
+        """Return X as scikit-learn validates it; a data frame with levels or dates is not changed."""
         return checked_rows(self, X, reset)
 
     def _table(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
-        """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
+        """Return the training rows; with ``reset`` nothing of an earlier ``fit`` remains."""
         if reset:
             self._drop_learned()
             self._check_pairwise()
             remember(self, X)
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
-                raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
+                raise ValueError("the blocks of X contain y and weights: do not give y or sample_weight as well")
             return self._adopted(X, reset)
         X = self._checked(X, reset)
         weight = None
@@ -223,53 +239,69 @@ class KernelMachine(MachineParameters):
 
     @property
     def holds_rows(self) -> bool:
-        """Whether something is held of every row."""
+        """Whether memory is needed for every row."""
         return False
 
     @property
     def may_iterate(self) -> bool:
-        """Whether ``fit`` may go over the rows again and again, depending on how many there are."""
+        """Whether ``fit`` may pass over the rows repeatedly, depending on their number."""
         return self.holds_rows
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether ``fit`` makes repeated passes over this many rows, in place of sums, in this much memory.
+        """Whether ``fit`` passes over this many rows repeatedly, instead of summing them, in this much memory.
 
         Parameters
         ----------
         n_rows : int
-        memory : int or None
-            The most bytes that it may take; None is what the machine has.
+            The number of rows.
+        memory : int or None, default=None
+            The largest number of bytes to use. None means the memory of the machine.
+
+        Returns
+        -------
+        bool
+            True for repeated passes.
         """
         return self.holds_rows
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        """Bytes that a fit of this extent takes at least, beside the map and the rows themselves.
+        """Return the least memory that a fit takes in addition to the map and the rows themselves.
 
-        ``memory`` is the most that it may take; None is what the machine has.
+        Parameters
+        ----------
+        extent : Extent
+            The size of the fit.
+        memory : int or None, default=None
+            The largest number of bytes to use. None means the memory of the machine.
+
+        Returns
+        -------
+        int
+            The number of bytes.
         """
         return 0
 
     def _adopted(self, table: Table, reset: bool) -> Table:
-        """A table as this machine takes it: the columns of files are matched by name."""
+        """Return a table as this machine expects it: the columns of files are matched by name."""
         if isinstance(table, Matched):
             return table
         if not isinstance(table, SourceTable):
             validate_data(self, table.head().X, skip_check_array=True, reset=reset)
             return table
         if reset:
-            table.head()  # where there are no rows, that is what is said
+            table.head()  # raises the error about missing rows first
             adopt_columns(self, table)
             return table
         matched = matched_columns(self, table)
-        matched.head()  # not that of the table, which may have faults in columns that are not asked for
+        matched.head()  # not that of the table, which may have faults in other columns
         return as_in_fit(matched, self.preparation_)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
     def _begin(self, table: Table, context: FitContext, iterates: bool = False) -> Passes:
-        """The passes of a fit over a table, which is refused where it cannot be held.
+        """Return the passes of a fit over a table, which is refused if it does not fit in memory.
 
-        ``iterates`` tells whether there may be several passes over features.
+        ``iterates`` says whether there may be several passes over features.
         """
         device = Device.named(self.device) or context.device
         passes = Passes(table, context, self.callback, self.n_jobs, device)
@@ -277,23 +309,23 @@ class KernelMachine(MachineParameters):
         return passes
 
     def _begin_fit(self, table: Table, context: FitContext) -> Passes:
-        """The same, with what is to come as far as it is known."""
+        """Return the passes, with the following work as far as it is known."""
         passes = self._begin(table, context, self.may_iterate)
         self._announce(passes, table)
         return passes
 
     def _announce(self, passes: Passes, table: Table) -> None:
-        """Tell what is to come."""
+        """Announce the following work."""
         if passes.report.is_heard:
             passes.report.expect(self._expected(table.n_rows, min(known_width(self), table.n_rows)))
 
     def _start(self, table: Table, exact: bool, passes: Passes) -> PreparedRows:
-        """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
+        """Learn the preparation and the map; ``exact`` allows the map that "auto" uses for few rows."""
         plan = ScanPlan(table, passes)
         return self._learn_map(self._learn_preparation(plan), exact, plan)
 
     def _learn_preparation(self, plan: ScanPlan) -> MapDraft:
-        """Learn the preparation, in scans that serve all that is waiting and take a sample along for the map."""
+        """Learn the preparation, in scans that serve all pending needs and also take a sample for the map."""
         chosen = chosen_map(self)
         if plan.settled is not None:
             self.preparation_ = plan.settled.preparation
@@ -310,29 +342,29 @@ class KernelMachine(MachineParameters):
 
     @property
     def prepares_columns(self) -> bool:
-        """Whether what is done to columns is left to the rows: not where a kernel is meant for them as they are."""
+        """Whether the preparation of columns is chosen by the rows, unless a kernel refers to them as they are."""
         return is_open(self.scale) and not takes_rows_as_they_are(self)
 
     @property
     def asked_scale(self) -> str | None:
-        """How rows are to be scaled."""
+        """How rows should be scaled."""
         return None if is_open(self.scale) and not self.prepares_columns else self.scale
 
     @property
     def asked_missing(self) -> str:
-        """What gaps are to become."""
+        """What should be done about missing values."""
         return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
     def _new_preparation(self) -> Preparation:
-        """The preparation that is asked for, with nothing learned."""
+        """Return the requested preparation, before it has learned anything."""
         names = getattr(self, "feature_names_in_", None)
         make = Preparation.automatic if self.prepares_columns else Preparation
         return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
-        """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along.
+        """Let the preparation learn from all rows, in scans that serve all pending needs and also take a sample.
 
-        One that is given in the context has learned already.
+        A preparation that is given in the context has learned already.
         """
         table, passes, looked_at = plan.table, plan.passes, self.preparation_.rows_sampled
         if sample is not None:
@@ -340,14 +372,14 @@ class KernelMachine(MachineParameters):
         if passes.context.preparation is not None:
             return plan.finish()
         head = table.head().X
-        levelled = has_levels(head)  # else the first block tells all that there is to know of the kinds of columns
+        levelled = has_levels(head)  # otherwise the first block determines the kinds of columns
         if levelled:
             self.preparation_.take_columns(plan.found("levels", columns_of_rows, joined_columns))
         else:
             self.preparation_.learn_columns([head])
         if self._is_pairwise and self.preparation_.levelled is not None:
             raise ValueError(
-                f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
+                f"kernel='precomputed' expects kernel values, found levels in column {self.preparation_.levelled!r}"
             )
         check_levels(self, self.preparation_, passes.context.memory)
         if self.preparation_.needs_summary:
@@ -356,33 +388,33 @@ class KernelMachine(MachineParameters):
         plan.finish()
 
     def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
-        """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
+        """Fit the map, or the exact one in its place if that is allowed and there are few rows."""
         rows = self._prepared_rows(draft, plan)
         chosen = (exact_map(self, rows) if exact else None) or draft.map
         self.map_: FeatureMap = self._to_fit(chosen, rows.n_rows).fit_rows(rows, draft.seed)
         return rows
 
     def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
-        """The map that is fitted in the place of the chosen one."""
+        """Return the map that is fitted in place of the chosen one."""
         return chosen
 
     def _prepared_rows(self, draft: MapDraft, plan: ScanPlan) -> PreparedRows:
-        """The rows that the map is fitted on: how they are prepared is settled now."""
+        """Return the rows to which the map is fitted; their preparation is now settled."""
         self.preparation_.forget()
         stream = row_stream(draft.seed)
         return PreparedRows(plan.table, self.preparation_, stream, plan.passes, draft.sample, self._extremes())
 
     def _extremes(self) -> Extremes | None:
-        """What watches rows for the region that they are in; None where nobody asks for it."""
+        """Return the observer that finds the region of the rows; None if it is not needed."""
         return None
 
     @property
     def _rows_sampled(self) -> int:
-        """How large a sample of the rows the learner takes itself; 0 where it takes none."""
+        """The size of the sample of rows that the learner itself needs; 0 if it needs none."""
         return 0
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
-        """What is to come once there is a map, with features of this width."""
+        """Return the work that follows once there is a map, with features of this width."""
         return []
 
     @property
@@ -394,22 +426,28 @@ class KernelMachine(MachineParameters):
     def _check_pairwise(self) -> None:
         if self._is_pairwise and not (self.asked_scale is None and self.asked_missing == "error"):
             raise ValueError(
-                "kernel='precomputed' has kernel values in place of columns, which cannot be scaled or filled: give "
+                "kernel='precomputed' expects kernel values, not columns, which cannot be scaled or filled: give "
                 f"scale=None and missing='error', found scale={self.scale!r} and missing={self.missing!r}"
             )
 
     @staticmethod
     def _refuse_overflow(*learned: NDArray[Any]) -> None:
-        """Raise where numbers have become too large: what they would predict means nothing."""
+        """Raise an error if numbers have overflowed, since predictions from them mean nothing."""
         if not all(np.isfinite(one).all() for one in learned):
-            raise ValueError("what was learned is too large for a number: scale the rows, targets or weights down")
+            raise ValueError("the fitted values overflow: scale the rows, targets or weights down")
 
     def for_parts(self) -> tuple[Any, ...]:
-        """How this machine is made again where partitions are: without what only this process needs."""
+        """Return how this machine is made again where partitions are, without what only this process needs.
+
+        Returns
+        -------
+        tuple
+            A function and its arguments, as for ``__reduce__``.
+        """
         return copied_machine, (type(self), vars(self) | {"callback": None, "statistics_": None})
 
     def _drop_learned(self) -> None:
-        """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
+        """Return to the state before ``fit``, so that a failed fit leaves no coefficients of another map behind."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
 
@@ -418,11 +456,24 @@ class KernelMachine(MachineParameters):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether there is a model to save: one that is fitted, or could add rows."""
+        """Whether there is a model to save: one that is fitted, or one that can add rows."""
         return hasattr(self, self._set_last)
 
     def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
-        """The features of prepared rows."""
+        """Return the features of prepared rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix
+            The prepared rows.
+        first_row : int
+            The number of the first of them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, D)
+            The features.
+        """
         check_rows(self.map_.kernel_, X, first_row)
         return features(self.map_.fitted_, X, 1, first_row)
 
@@ -434,7 +485,7 @@ class KernelMachine(MachineParameters):
         what: str,
         watcher: Watcher | None = None,
     ) -> tuple[Any, ...]:
-        """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result.
+        """Return the sums over all rows of the results of ``part`` for a chunk's features, each of size ``held``.
 
         A ``watcher`` is shown all features. On a device, features are tensors. The rows of partitions are summed where
         they are, by copies of ``part`` and of this machine, which must therefore hold nothing of the rows.
@@ -467,7 +518,7 @@ class KernelMachine(MachineParameters):
         return rows.passes.summed(what, add)
 
     def _difference(self, other: KernelMachine) -> str | None:
-        """What tells the features of two machines apart, in words."""
+        """Describe the difference between the features of two machines."""
         ours, theirs = self.map_, other.map_
         for name, mine, its in (
             ("the map", type(ours).__name__, type(theirs).__name__),
@@ -480,7 +531,7 @@ class KernelMachine(MachineParameters):
                 return f"{name} is {mine!r} here and {its!r} there"
         difference = self.preparation_.differs(other.preparation_)
         if difference is None and not equal_parameters(ours.parameters_, theirs.parameters_):
-            return "the maps have learned from different rows"
+            return "the maps were fitted to different rows"
         return difference
 
     # -- predictions ---------------------------------------------------------------------------------------------------
@@ -495,12 +546,30 @@ class KernelMachine(MachineParameters):
         left: Callable[[Any], NDArray[np.float64]] | None = None,
         within: Region | None = None,
     ) -> NDArray[Any]:
-        """<coef, z> + intercept for every row of X and every row of ``coef``.
+        """Return <coef, z> + intercept for every row of X and every row of ``coef``.
 
-        In the precision of the rows, or in that of ``result``, in which the intercept is then added. ``size`` is how
-        large the values are, one number per row of ``coef``: products are in float64 where those in float32 would be
-        off by more than a small share of it. ``left`` tells of prepared rows what is left of <coef, z>. Prepared rows
-        outside of ``within`` are moved to its surface.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        coef : ndarray of shape (n_outputs, D)
+            The coefficients.
+        intercept : ndarray of shape (n_outputs,)
+            The constants.
+        result : dtype or None, default=None
+            The type of the result, in which the constants are added. None means that of the rows.
+        size : ndarray of shape (n_outputs,) or None, default=None
+            The size of the values: products are computed in float64 if those in float32 would be wrong by more than a
+            small share of it.
+        left : callable or None, default=None
+            Returns, for prepared rows, the factor that <coef, z> is multiplied by.
+        within : Region or None, default=None
+            Prepared rows outside this region are moved to its surface.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The values.
         """
         device = Device.named(self.device) or Device.of(X)
         if device is not None:
@@ -532,7 +601,7 @@ class KernelMachine(MachineParameters):
         left: Callable[[Any], NDArray[np.float64]] | None,
         within: Region | None,
     ) -> NDArray[Any]:
-        """The same on a device, by blocks that are large enough for one."""
+        """Return the same from a device, in blocks that are large enough for it."""
         digits = np.float32 if size is None else self.precision_for(coef, size)
         values: dict[Any, LinearValues] = {}
 
@@ -550,7 +619,20 @@ class KernelMachine(MachineParameters):
         return self._by_rows(X, products, DEVICE_ROWS, 1)
 
     def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
-        """The precision for products of features and weights: weights of dependent features are large and cancel."""
+        """Return the precision for products with weights, which are large and cancel if features are dependent.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_outputs, D)
+            The coefficients.
+        size : ndarray of shape (n_outputs,)
+            The size of the results.
+
+        Returns
+        -------
+        dtype
+            The type for products: float32 if its errors are small, otherwise float64.
+        """
         kernel = self.map_.kernel_
         if not decays(kernel):
             return np.float32
@@ -564,9 +646,9 @@ class KernelMachine(MachineParameters):
         together: int | None = None,
         n_jobs: int | None = None,
     ) -> NDArray[Any]:
-        """What a function gives for prepared rows, some of them at a time.
+        """Return the results of a function of prepared rows, called for some of them at a time.
 
-        As many ``together``, on so many threads, as it asks for; None is what suits the processor.
+        ``together`` and ``n_jobs`` are the number of rows and of threads; None means what suits the CPU.
         """
         check_is_fitted(self)
         how = function, together, n_jobs
@@ -585,7 +667,7 @@ class KernelMachine(MachineParameters):
         together: int | None = None,
         n_jobs: int | None = None,
     ) -> NDArray[Any]:
-        """What a function gives for rows of a table, the first of which has this number."""
+        """Return the results of a function for rows of a table, the first of which has this number."""
 
         def part(rows: slice) -> NDArray[Any]:
             numbers = range(first + rows.start, first + rows.stop)
@@ -601,7 +683,7 @@ class KernelMachine(MachineParameters):
             out = found[0]
         else:
             head = part(slice(0, 1))
-            self.preparation_.new_gaps.clear()  # this row comes again
+            self.preparation_.new_gaps.clear()  # this row is processed again
             out = np.empty((n_rows, *head.shape[1:]), dtype=head.dtype)
 
             def fill(rows: slice) -> None:
@@ -613,12 +695,19 @@ class KernelMachine(MachineParameters):
 
     @available_if(lambda self: hasattr(self, "predict"))
     def predict_blocks(self, table: Table, method: str = "predict") -> Iterator[NDArray[Any]]:
-        """Predictions block by block, for more rows than their predictions have room for.
+        """Yield predictions block by block, for more rows than their predictions fit in memory.
 
         Parameters
         ----------
         table : Table
-        method : the method whose results are wanted, such as "decision_function"
+            The rows.
+        method : str, default="predict"
+            The method whose results are returned, such as "decision_function".
+
+        Yields
+        ------
+        ndarray
+            The predictions for one block of rows.
         """
         check_is_fitted(self)
         table = self._adopted(table.features(), reset=False)
@@ -626,46 +715,66 @@ class KernelMachine(MachineParameters):
             yield getattr(self, method)(Matched(table, block.X, first))
 
     def treating_unknown(self, unknown: str) -> Self:
-        """The same fitted learner with another treatment of levels that it has not learned.
+        """Return the same fitted learner with another treatment of levels that it has not learned.
 
         Parameters
         ----------
         unknown : {"error", "ignore"}
+            Whether such a level is refused, or treated as none of the known levels.
+
+        Returns
+        -------
+        KernelMachine
+            A copy.
         """
         other = copy(self)
         other.preparation_ = self.preparation_.treating_unknown(unknown)
         return other
 
     def matched_table(self, table: Table) -> Table:
-        """A table with the columns of ``fit``, in their order; an error where some are not there.
+        """Return a table with the columns of ``fit``, in their order; raise an error if some are missing.
 
         Parameters
         ----------
         table : Table
+            The table.
+
+        Returns
+        -------
+        Table
+            The same rows with these columns.
         """
         check_is_fitted(self)
         return self._adopted(table, reset=False)
 
     @lazily
     def features_at(self, X: Any) -> NDArray[Any]:
-        """The features of rows, which the linear model is one of.
+        """Return the features of rows, which are the input of the linear model.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        ndarray of shape (n_rows, D)
+        ndarray of shape (n_samples, D)
+            The features.
         """
         return self._by_rows(X, self.features_of)
 
     def feature_blocks(self, table: Table) -> Iterator[NDArray[Any]]:
-        """The features of rows, block by block.
+        """Yield the features of rows, block by block.
 
         Parameters
         ----------
         table : Table
+            The rows.
+
+        Yields
+        ------
+        ndarray of shape (n_rows, D)
+            The features of one block of rows.
         """
         table = self.matched_table(table.features())
         for first, block in numbered(table):
@@ -674,15 +783,21 @@ class KernelMachine(MachineParameters):
     def observed(
         self, table: Table, predict: Callable[[Any], Any], each: Callable[[Any], None] = lambda rows: None
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
-        """The targets of a table, what is predicted for the same rows, and their weights.
+        """Return the targets of a table, the predictions for the same rows, and their weights.
 
         Parameters
         ----------
         table : Table
+            The rows, with targets.
         predict : callable
             The method that predicts, such as ``predict``.
-        each : callable
-            Called with the rows of every block, as they are before preparation.
+        each : callable, optional
+            A function that is called with the rows of every block, before preparation.
+
+        Returns
+        -------
+        tuple of ndarray, ndarray and ndarray or None
+            The targets, the predictions and the weights.
         """
         table, parts = self.matched_table(table), []
         for first, block in numbered(table):
@@ -696,14 +811,20 @@ class KernelMachine(MachineParameters):
     # -- model files ---------------------------------------------------------------------------------------------------
 
     learned_types: ClassVar[dict[str, Any]] = {}
-    """Attributes that ``fit`` gives beside arrays, the map and the preparation, with their types."""
+    """Attributes that ``fit`` sets in addition to arrays, the map and the preparation, with their types."""
 
     def array_layout(self) -> dict[str, Any]:
-        """The arrays that ``fit`` may give: a Leaf, or a tuple of them, for every attribute."""
+        """Return the arrays that ``fit`` may set.
+
+        Returns
+        -------
+        dict
+            A Leaf, or a tuple of them, for every attribute.
+        """
         return {}
 
     def check_arrays(self) -> None:
-        """Raise a ValueError where arrays are missing or do not belong together; what is not there may be None."""
+        """Raise a ValueError if arrays are missing or inconsistent; optional ones may be None."""
 
     def _refuse_unless(self, agree: bool) -> None:
         if not agree:
@@ -760,7 +881,7 @@ def sums_of_part(
 
 
 def numbered(table: Table) -> Iterator[tuple[int, Block]]:
-    """The blocks of a table, with the numbers of their first rows."""
+    """Yield the blocks of a table, with the numbers of their first rows."""
     first = 0
     for block in table.blocks():
         yield first, block

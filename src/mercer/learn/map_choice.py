@@ -1,4 +1,4 @@
-"""Which map a machine's arguments ask for."""
+"""The map that a machine's arguments ask for."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from .features.prepared_rows import PreparedRows
 from .protocols import MapArguments
 
 EXACT = "exact"
-"""In the place of a map: the kernel machine itself, in which every row may have a coefficient."""
+"""In place of a map: the kernel machine itself, in which every row may have a coefficient."""
 OPEN = "auto"
-"""In the place of a kernel or a penalty: it is chosen by the rows."""
+"""In place of a kernel or a penalty: it is chosen by the rows."""
 NARROW = 32
-"""Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
+"""With fewer features than this no map passes scikit-learn's check with ten columns."""
 
 
 def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
-    """The map whose landmarks are all different rows; None where there are too many, or another one is asked for.
+    """Return the map with all distinct rows as landmarks; None if there are too many, or another map is requested.
 
-    Equal rows and rows of weight 0 are no landmarks of their own, so that weights say the same as repeated rows.
+    Equal rows and rows of weight 0 are not separate landmarks, so that weights and repeated rows are equivalent.
     """
     if not may_be_exact(model):
         return None
     width = width_asked(model)
-    if distinct_rows(rows.sampled_chunks(), width) is None:  # too many even there
+    if distinct_rows(rows.sampled_chunks(), width) is None:  # too many even in the sample
         return None
     different = distinct_rows(rows.first_chunks(), width)
     if different is None:
@@ -49,7 +49,7 @@ def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
 
 
 def may_be_exact(model: MapArguments) -> bool:
-    """Whether a machine leaves it to us to make landmarks of all different rows, where they are few."""
+    """Whether a machine allows all distinct rows to become landmarks if there are few."""
     if not isinstance(model.map, str) or is_exact(model):
         return False
     return model.map == "auto" or named_map(model.map).has_landmarks
@@ -61,14 +61,14 @@ def is_open(argument: Any) -> bool:
 
 
 def leaves_kernel_open(model: MapArguments) -> bool:
-    """Whether a pilot chooses the kernel of a machine; a FeatureMap brings its own."""
+    """Whether a pilot chooses the kernel of a machine; a FeatureMap has its own."""
     return is_open(model.kernel) and not isinstance(model.map, FeatureMap)
 
 
 def takes_rows_as_they_are(model: MapArguments) -> bool:
-    """Whether a kernel is meant for rows in their own units.
+    """Whether a kernel refers to rows in their own units.
 
-    It is where it is given with its bandwidths, as a function or by its values, and where it takes no negative numbers.
+    This holds if it is given with its bandwidths, as a function or by its values, or accepts no negative numbers.
     """
     if isinstance(model.map, FeatureMap):
         given = model.map.get_params(deep=True).items()
@@ -86,29 +86,29 @@ def is_exact(model: MapArguments) -> bool:
 
 
 def expected_map(model: MapArguments, n_rows: int) -> FeatureMap:
-    """The map of a machine for this many rows, if all are different: what can be said without reading them."""
+    """Return the map of a machine for this many rows, if all are distinct, as far as it is known beforehand."""
     return chosen_map(model, "uniform" if may_be_exact(model) and n_rows <= width_asked(model) else None)
 
 
 def width_asked(model: MapArguments) -> Any:
-    """How many features a machine asks for."""
+    """Return the number of features that a machine asks for."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
     return LEARNER_WIDTH if asked is None else asked
 
 
 def is_narrow(model: MapArguments) -> bool:
-    """Whether so few features are asked for that no linear model of them can be expected to be a good one."""
+    """Whether so few features are requested that a linear model of them cannot be expected to be good."""
     width = width_asked(model)
     return isinstance(width, numbers.Integral) and int(width) < NARROW
 
 
 def chosen_map(model: MapArguments, landmarks: Any = None) -> FeatureMap:
-    """The map of a machine, not fitted; the one with these landmarks, where there are some."""
+    """Return the map of a machine, not fitted, with these landmarks if there are any."""
     given = {name: getattr(model, name) for name in ("kernel", "n_components", "random_state")}
     if isinstance(model.map, FeatureMap):
         twice = [name for name, value in given.items() if value is not None and not is_open(value)]
         if twice:
-            raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
+            raise ValueError(f"a FeatureMap has its own {', '.join(twice)}: give None for it in the learner")
         return clone(model.map)
     width = width_asked(model)
     kernel = GAUSSIAN if model.kernel is None or is_open(model.kernel) else model.kernel
@@ -119,13 +119,13 @@ def chosen_map(model: MapArguments, landmarks: Any = None) -> FeatureMap:
         return Nystrom(**arguments, landmarks=landmarks)
     if isinstance(model.map, str) and model.map != "auto":
         return named_map(model.map)(**arguments)
-    if is_open(model.kernel):  # which is tried with this map
+    if is_open(model.kernel):  # kernels are tried with this map
         return Nystrom(**arguments)
     return feature_map(kernel, n_components=width, random_state=model.random_state)
 
 
 def rows_sampled(map: FeatureMap) -> int:
-    """How large a sample of the rows a map takes: for the bandwidths of its kernels, and for landmarks."""
+    """Return the size of the sample of rows that a map needs: for the bandwidths of its kernels, and for landmarks."""
     named = map.get_params(deep=True).items()
     texts = [value for name, value in named if name.split("__")[-1] == "kernel" and isinstance(value, str)]
     kernels = [*(value for _, value in named if isinstance(value, Kernel)), *map_kernels(texts)]
@@ -133,7 +133,7 @@ def rows_sampled(map: FeatureMap) -> int:
 
 
 def landmark_rows(map: FeatureMap) -> int:
-    """How large a sample holds the landmarks of a map, and the rows that they are chosen from; 0 where it has none."""
+    """Return the size of a sample that contains the landmarks of a map and their candidates; 0 if it has none."""
     if not map.has_landmarks:
         return 0
     counts = map.n_components, getattr(map, "max_rows", 0)
@@ -141,12 +141,12 @@ def landmark_rows(map: FeatureMap) -> int:
 
 
 def map_kernels(texts: list[str]) -> list[Kernel]:
-    """The kernels that texts describe; one of a kernel matrix describes none."""
+    """Return the kernels that texts describe; the text of a kernel matrix describes none."""
     return [parse(text) for text in texts if text != "precomputed"]
 
 
 def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) -> None:
-    """Refuse what describes no features; ``has_pilot`` tells whether the kernel may be "auto"."""
+    """Refuse arguments that describe no features; ``has_pilot`` says whether the kernel may be "auto"."""
     if n_components is not None:
         check_whole("n_components", n_components, alternatives=" or None")
     if isinstance(map, str) and map not in ("auto", EXACT):
@@ -155,7 +155,7 @@ def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) 
         check_choice("map", map, ("auto", "the name of a map", "a FeatureMap"))
     if is_open(kernel):
         if not has_pilot:
-            raise ValueError("kernel='auto' is for learners that have a target: give a kernel")
+            raise ValueError("kernel='auto' requires a learner with a target: give a kernel")
     elif not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
         raise TypeError(
             "kernel must be a kernel of mercer.kernels, text that describes one, a function of two rows, 'precomputed' "
@@ -164,12 +164,12 @@ def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) 
 
 
 def parsed(kernel: Any) -> Any:
-    """A kernel, also where it was given as text."""
+    """Return a kernel, which may be given as text."""
     return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
 
 
 def named_map(name: str) -> Any:
-    """The class of a map by its name, as it is written or in lower case with underscores."""
+    """Return the class of a map by its name, in its usual form or in lower case with underscores."""
     names = {known.lower(): known for known in maps.__all__ if known not in ("FeatureMap",)}
     found = names.get(name.replace("_", "").lower())
     if found is None:
@@ -181,10 +181,10 @@ def named_map(name: str) -> Any:
 
 
 def distinct_rows(chunks: Iterable[Chunk], most: int) -> NDArray[np.int64] | None:
-    """The number of the first of every different row of positive weight, None where there are more than ``most``.
+    """Return the number of the first of every distinct row of positive weight, or None if there are more than ``most``.
 
-    A row that is there twice is one row, and so is a row of weight 2; one of weight 0 is none. Reads no further than it
-    takes to find too many.
+    Repeated rows count as one row, and so does a row of weight 2; rows of weight 0 do not count. Reading stops as soon
+    as there are too many.
     """
     found: dict[bytes, int] = {}
     for chunk in chunks:
@@ -197,14 +197,14 @@ def distinct_rows(chunks: Iterable[Chunk], most: int) -> NDArray[np.int64] | Non
 
 
 def _different(X: Any) -> Iterator[tuple[int, bytes]]:
-    """The places and bytes of different rows, in order; some may be given more than once."""
+    """Yield the positions and bytes of distinct rows, in order; some may be given more than once."""
     if sp.issparse(X):
         X = canonical_csr(X).copy()
         X.eliminate_zeros()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         yield from ((place, X.indices[a:b].tobytes() + X.data[a:b].tobytes()) for place, (a, b) in enumerate(ends))
         return
-    X = np.ascontiguousarray(X) + 0.0  # so that -0 is 0
+    X = np.ascontiguousarray(X) + 0.0  # turns -0 into 0
     if X.shape[0] > 0 and X.dtype != object:
         whole = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
         for place in np.sort(np.unique(whole, return_index=True)[1]):

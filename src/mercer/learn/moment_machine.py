@@ -1,4 +1,4 @@
-"""Machines whose rows enter by sums alone: rows can be added, merged and taken back."""
+"""Machines that know rows only through sums: rows can be added, merged and removed."""
 
 from __future__ import annotations
 
@@ -59,34 +59,34 @@ Sample = tuple[NDArray[Any], Matrix, Matrix]
 
 
 def can_add_rows(model: Any) -> bool:
-    """Whether sums are all that a machine needs of rows."""
+    """Whether a machine needs nothing but sums over rows."""
     return bool(model.sums_suffice)
 
 
 class Tried(NamedTuple):
-    """Several alphas, and the mean squared error that each would have on new rows, one column per target."""
+    """Several alphas, and their estimated mean squared errors on new rows, one column per target."""
 
     path: Path
     alphas: Matrix
     scores: Matrix
     hits: dict[str, Matrix]
-    """Where they were counted, the share of rows whose class each tells right."""
+    """If they were counted, the share of rows that each of them classifies correctly."""
 
 
 class AdditiveMachine(ColumnEffects, ABC):
-    """A machine that is solved from the moments of features and targets."""
+    """A machine whose coefficients follow from the moments of features and targets."""
 
     keep_statistics: bool
     statistics_: Moments | None
     region_: Region
 
     _has_number_targets: ClassVar[bool] = False
-    """Whether targets are numbers, whose range is kept."""
+    """Whether targets are numbers, whose range is recorded."""
 
     @property
     @abstractmethod
     def sums_suffice(self) -> bool:
-        """Whether sums are all that it needs of rows, as its arguments are."""
+        """Whether sums over the rows are sufficient, with the given arguments."""
 
     fit_intercept: bool
     preparation: str | None
@@ -100,13 +100,13 @@ class AdditiveMachine(ColumnEffects, ABC):
         check_choice("preparation", self.preparation, PREPARATIONS)
         check_choice("columns", self.columns, COLUMNS)
         if self.columns == LEARNED and takes_rows_as_they_are(self):
-            raise ValueError("columns='learned' is for a kernel that is 'auto' or has its bandwidth by a rule")
+            raise ValueError("columns='learned' requires a kernel that is 'auto' or whose bandwidth is a rule")
         for name in ("fit_intercept", "keep_statistics"):
             check_truth(name, getattr(self, name))
 
     @abstractmethod
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
-        """The targets of rows as numbers, one column per target, and what every row counts; None where that is 1."""
+        """Return the targets of rows as numbers, one column per target, and the weights of rows; None if they are 1."""
 
     @abstractmethod
     def _solve(
@@ -116,17 +116,17 @@ class AdditiveMachine(ColumnEffects, ABC):
         report: Reporter | None,
         kept: KeptRows | None = None,
     ) -> Factor | None:
-        """Coefficients from moments, and the factor that gave them; ``rows`` for a second pass, where it is asked for.
+        """Set the coefficients from moments, and return their factor; ``rows`` allow a second pass if it is needed.
 
-        ``report`` is told before anything is set: an error that it raises leaves all as it was. With ``kept`` rows, a
-        penalty that was chosen by generalised cross-validation is checked.
+        ``report`` is called before anything is set: an error that it raises leaves everything unchanged. With ``kept``
+        rows, a penalty chosen by generalised cross-validation is checked.
         """
 
     # -- what is left to a pilot -----------------------------------------------------------------------------------
 
     @abstractmethod
     def _pilot_targets(self, block: Block) -> Matrix:
-        """The targets of rows as numbers about as large as each other, one column per target."""
+        """Return the targets of rows as numbers of similar size, one column per target."""
 
     @property
     @abstractmethod
@@ -135,22 +135,22 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @abstractmethod
     def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
-        """The penalty that a pilot leads to; ``targets`` are those of its rows, None where it saw none."""
+        """Return the penalty that follows from a pilot; ``targets`` are those of its rows, None if it saw none."""
 
     @abstractmethod
     def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:
-        """The ridge penalties that do what the given ones do with these targets; None where they are to be chosen."""
+        """Return the ridge penalties equivalent to the given ones with these targets; None if they are to be chosen."""
 
     @abstractmethod
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
-        """The penalty where no pilot is needed for it; None where one is."""
+        """Return the penalty if it needs no pilot, otherwise None."""
 
     @property
     def _penalty_is_open(self) -> bool:
         return is_open(getattr(self, self._penalty_argument))
 
     def _kept_penalty(self) -> dict[str, Any]:
-        """The penalty that was chosen, as an argument, for rows that come later; nothing where it is given."""
+        """Return the chosen penalty as an argument, for rows that come later; nothing if it was given."""
         if not self._penalty_is_open:
             return {}
         name = self._penalty_argument
@@ -159,12 +159,12 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @property
     def _is_open(self) -> bool:
-        """Whether something is left to be chosen before the fit begins."""
+        """Whether something is left to be chosen before the fit starts."""
         return self._penalty_is_open or leaves_kernel_open(self) or self.columns == LEARNED
 
     @property
     def _can_be_tried(self) -> bool:
-        """Whether a pilot can make features: not of a map that brings its own width, or of a function of two rows."""
+        """Whether a pilot can compute features: not for a map with its own width, nor for a function of two rows."""
         if isinstance(self.map, FeatureMap):
             return False
         return self.kernel is None or is_open(self.kernel) or isinstance(parsed(self.kernel), Kernel)
@@ -178,7 +178,7 @@ class AdditiveMachine(ColumnEffects, ABC):
     ) -> Self:
         """Choose what is left open, and learn what ``fit`` does with the choice.
 
-        The first scan serves what ``fit`` ``needs`` too.
+        The first scan also serves what ``fit`` ``needs``.
         """
         by_rule = None
         if not leaves_kernel_open(self) and self.columns != LEARNED:
@@ -205,7 +205,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         fit: Callable[[Self, ScanPlan], Any],
         needs: Mapping[str, Need] = EMPTY,
     ) -> Self:
-        """Learn with arguments of which none is left to a pilot; the first scan serves what ``fit`` ``needs`` too."""
+        """Learn with settled arguments; the first scan also serves what ``fit`` ``needs``."""
         machine = self._exact_if_cheaper(self, table, context, 1)
         fit(machine, ScanPlan(table, machine._begin_fit(table, context), needs))
         if machine is not self:
@@ -213,9 +213,10 @@ class AdditiveMachine(ColumnEffects, ABC):
         return self
 
     def _exact_if_cheaper(self, machine: Self, table: Table, context: FitContext, columns: int) -> Self:
-        """The exact machine where map and width are left open and it costs no more; else the machine itself.
+        """Return the exact machine if map and width are left open and it costs no more; otherwise the machine itself.
 
-        ``machine`` has the arguments of this one, settled, and is expected to have so many columns of decision values.
+        ``machine`` has the arguments of this one, settled, and is expected to have this many columns of decision
+        values.
         """
         is_asked = self.map == OPEN and self.n_components is None and machine.solver == OPEN
         steered = context.counts_hits or context.warm_start is not None
@@ -234,15 +235,15 @@ class AdditiveMachine(ColumnEffects, ABC):
     @property
     @abstractmethod
     def _n_factors(self) -> int:
-        """Factors of the kernel matrix that exact least squares take, and diagonals of their inverses."""
+        """The number of factors of the kernel matrix, with diagonals of their inverses, for exact least squares."""
 
     @property
     @abstractmethod
     def _penalty_beside_squares(self) -> float:
-        """The least penalty beside squared errors; infinity where it is chosen among those that suit the rows."""
+        """The smallest penalty relative to squared errors; infinite if it is chosen among those that suit the rows."""
 
     def _piloted(self, plan: ScanPlan) -> Self:
-        """A learner like this one whose arguments a pilot has settled, and which has the preparation that it chose."""
+        """Return a learner like this one with the arguments and the preparation that a pilot has chosen."""
         seed = plan.passes.context.seed(self.random_state)
         sample = pilot_sample(seed, self, not isinstance(plan.table, ArrayTable))
         tried_with = "Nystrom" if self.map == OPEN and leaves_kernel_open(self) else self.map
@@ -252,7 +253,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         block = sample.block(PILOT_ROWS)
         unscaled = placed(
             plan.table, machine.preparation_.rescaled(None), block.X, sample.numbers(PILOT_ROWS)
-        )  # which tells where a row that is refused stands
+        )  # it knows the place of a row that is refused
         targets = None if block.y is None else self._pilot_targets(block)
         penalties = None if block.y is None else self._penalties_given(block.y)
 
@@ -274,7 +275,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return machine
 
     def _take_over(self, machine: Self) -> None:
-        """Have what a learner with settled arguments has learned, and nothing else."""
+        """Take over what a learner with settled arguments has learned, and nothing else."""
         arguments = self.get_params(deep=False)
         for name in [name for name in vars(self) if name not in arguments]:
             del self.__dict__[name]
@@ -283,17 +284,17 @@ class AdditiveMachine(ColumnEffects, ABC):
     # -- preparation ---------------------------------------------------------------------------------------------------
 
     def columns_learned(self, table: Table) -> Preparation:
-        """What is learned of the columns of all rows, before anything is chosen: targets are not looked at.
+        """Return what is learned about the columns of all rows, before anything is chosen and without using targets.
 
         Parameters
         ----------
         table : Table
-            What :meth:`table_to_fit` gave.
+            The result of :meth:`table_to_fit`.
 
         Returns
         -------
         Preparation
-            Which a :class:`FitContext` can bring to fits on some of these rows; it can have any scale.
+            A preparation with any scale, which a :class:`FitContext` can pass to fits on some of these rows.
         """
         machine = with_arguments(self, preparation_=self._new_preparation())
         plan = ScanPlan(table, self._begin(table, FitContext()))
@@ -310,7 +311,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return "error" if is_open(self.missing) and self.preparation is None else super().asked_missing
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        return extent.sums(copies=3)  # sums, the same about the mean, and a factor
+        return extent.sums(copies=3)  # sums, centred sums, and a factor
 
     def _check_additive(self) -> None:
         """Refuse arguments with which sums cannot be changed."""
@@ -319,23 +320,32 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @property
     def is_prepared(self) -> bool:
-        return hasattr(self, "statistics_")  # not where fit has failed
+        return hasattr(self, "statistics_")  # missing if fit has failed
 
     @available_if(can_add_rows)
     def prepare(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
-        """Learn scales, levels, bandwidths and the map from these rows, and no coefficients.
+        """Learn scales, levels, bandwidths and the map from these rows, but no coefficients.
 
-        What ``partial_fit`` would else learn from its first batch.
+        Otherwise ``partial_fit`` learns them from its first batch.
 
         Parameters
         ----------
-        X, sample_weight : as for ``fit``
-        y : as for ``fit``, default=None
-            Needed where the kernel or the penalty is "auto": without it, rules take the place of a pilot.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like or None, default=None
+            The targets, as for ``fit``. They are needed if the kernel or the penalty is "auto": without them, rules
+            replace a pilot.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the rows, as for ``fit``.
+
+        Returns
+        -------
+        AdditiveMachine
+            The learner itself.
         """
         self.check_arguments()
         X, y, sample_weight = as_given(X, y, sample_weight)
-        # Few rows now say nothing about how many will come: the map is the one for many.
+        # The number of rows to come is not known, so the map is the one for many rows.
         if not self._is_open:
             table = self._table(X, None, sample_weight, reset=True)
             self._start(table, exact=False, passes=self._begin(table, FitContext()))
@@ -353,47 +363,49 @@ class AdditiveMachine(ColumnEffects, ABC):
         return None if self._is_pairwise else Extremes(checked_targets if self._has_number_targets else None)
 
     def _keep_region(self, rows: PreparedRows, before: Region | None = None) -> None:
-        """Keep the region of the rows that were learned from, and of those before them."""
+        """Record the region of the training rows, and of those before them."""
         if rows.extremes is not None:
             found = rows.found_extremes().rows
             self.region_ = found.joined(before)  # type: ignore[union-attr]
 
     @lazily
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
-        """Which rows lie outside the region of the rows that were learned from.
+        """Tell which rows are outside the region of the training rows.
 
-        The region is a box, from the least to the largest value of every prepared column. A row extrapolates where its
-        distance from the box is more than a tenth of the box's diagonal. Rows that are taken back stay in it.
+        The region is a box, from the smallest to the largest value of every prepared column. A row extrapolates if its
+        distance from the box is more than a tenth of the box's diagonal. Rows that are forgotten stay in the region.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
 
         Returns
         -------
-        bool array of shape (n_rows,)
+        bool ndarray of shape (n_samples,)
+            True for rows outside the region.
         """
         check_is_fitted(self)
         if not hasattr(self, "region_"):
             raise ValueError(
-                "this model cannot tell which rows extrapolate: kernel='precomputed' has kernel values in place of "
-                "columns, and model files of earlier versions do not hold the region of their rows; fit it again"
+                "this model cannot tell which rows extrapolate, because kernel='precomputed' has kernel values in "
+                "place of columns, or because its file is from an earlier version; fit it again"
             )
         return self._by_rows(X, lambda rows, first: self.region_.distances(rows) > MARGIN)
 
     def _make_ready(self, X: Any, y: Any, sample_weight: WeightArgument) -> None:
-        """Prepare for ``partial_fit`` unless that is done; say where what ``fit`` has learned is given up."""
+        """Prepare for ``partial_fit`` unless that is done; issue a warning if the results of ``fit`` are discarded."""
         if not self.is_prepared:
             self.prepare(X, y, sample_weight)
         elif self.statistics_ is None and hasattr(self, "coef_"):
             warn_caller(
-                "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
+                "fit kept no sums, so partial_fit starts from the beginning; with keep_statistics=True it adds to them",
             )
             if not getattr(self.map_, "whiten", True):
-                self.prepare(X, y, sample_weight)  # its map gives plain kernel values
+                self.prepare(X, y, sample_weight)  # the current map gives plain kernel values
 
     def _add(self, X: Any, y: Any, sample_weight: WeightArgument, decay: float) -> Self:
-        """Learn from more rows with the existing preparation and map; earlier rows then count ``decay`` of before."""
+        """Learn from more rows with the current preparation and map, after multiplying earlier weights by ``decay``."""
         held, before = self.statistics_, self._before()
         if held is not None and float(decay) < 1.0:
             held = held.faded(float(decay))
@@ -406,26 +418,36 @@ class AdditiveMachine(ColumnEffects, ABC):
         return self
 
     def _before(self) -> Region | None:
-        """The region of the rows that the sums are of; None where there are none."""
+        """Return the region of the rows in the sums; None if there are none."""
         return None if self.statistics_ is None else getattr(self, "region_", None)
 
     @available_if(can_add_rows)
     def forget(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
-        """Take back rows that were learned from, as if they had never been seen.
+        """Remove rows that were learned from, as if they had never been seen.
 
-        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays, and so does the
-        region of rows and targets, in which the rows were.
+        What ``fit`` or ``prepare`` learned before computing features (scales, bandwidths, landmarks) stays, and so does
+        the region of rows and targets, which contains these rows.
 
         Parameters
         ----------
-        X, y, sample_weight : as they were given
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : array-like or None, default=None
+            Their targets, as they were given before. None if X is a table, which has its own.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Their weights, as they were given before.
+
+        Returns
+        -------
+        AdditiveMachine
+            The learner itself.
         """
         held = self._held()
         rows = self._more(X, y, sample_weight)
         less, precision = self._moments(rows, spent=held.rounding(self._precision))
         if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
             raise ValueError(
-                f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
+                f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten, because only "
                 f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
             )
         self._renew(*summed(held, self._precision, less, precision, sign=-1.0), rows.passes.report)
@@ -437,8 +459,13 @@ class AdditiveMachine(ColumnEffects, ABC):
 
         Parameters
         ----------
-        other : a learner of the same kind
-            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+        other : AdditiveMachine
+            A learner of the same kind, with its sums, which ``partial_fit`` and ``keep_statistics=True`` keep.
+
+        Returns
+        -------
+        AdditiveMachine
+            The learner itself.
         """
         if not isinstance(other, type(self)):
             raise TypeError(f"expected another {type(self).__name__} to merge with, found {type(other).__name__}")
@@ -451,7 +478,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return self
 
     def _join_regions(self, other: Self) -> None:
-        """Keep the region of the rows of both; none where that of the others is not known."""
+        """Record the region of the rows of both; none if that of the others is not known."""
         if hasattr(self, "region_") and hasattr(other, "region_"):
             self.region_ = self.region_.joined(other.region_)
         else:
@@ -463,11 +490,11 @@ class AdditiveMachine(ColumnEffects, ABC):
         check_is_fitted(self)
         self._check_additive()
         if self.statistics_ is None:
-            raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
+            raise ValueError("there are no sums: give keep_statistics=True, or use partial_fit")
         return self.statistics_
 
     def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> PreparedRows:
-        """More rows, of which callbacks are told."""
+        """Return more rows, whose progress is reported to callbacks."""
         self.check_arguments()
         table = self._labelled(*as_given(X, y, sample_weight), reset=False)
         passes = self._begin(table, FitContext(device=Device.of(X)))
@@ -481,9 +508,9 @@ class AdditiveMachine(ColumnEffects, ABC):
     def _moments(
         self, rows: PreparedRows, watcher: KeptRows | None = None, spent: float = 0.0
     ) -> tuple[Moments, float]:
-        """The sums over all rows, and their precision; a ``watcher`` is shown the features that they are made of.
+        """Return the sums over all rows, and their precision; ``watcher`` is shown the features.
 
-        ``spent`` is how far sums are off already that these are to be added to.
+        ``spent`` is the rounding error of the sums to which these will be added.
         """
         width = self.map_.n_components_
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
@@ -500,10 +527,11 @@ class AdditiveMachine(ColumnEffects, ABC):
     def _rounded_moments(
         self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, n_rows: int, spent: float = 0.0
     ) -> tuple[Matrix, ...]:
-        """The moments of a chunk, and the trace of their second moments where these are in the precision of float32.
+        """Return the moments of a chunk, and the trace of their second moments if these have the precision of float32.
 
-        They are in float64 where the least alpha that may be asked for would be no more than what sums in float32 are
-        off, were all rows like those of the chunk, beside what is ``spent``: what alpha holds is then never rounding.
+        They are in float64 if the smallest alpha that may be requested would not exceed the error of sums in float32,
+        assuming that all rows are like those of the chunk, in addition to what is ``spent``: alpha never acts on
+        rounding errors.
         """
         if self._least_alpha <= 0.0:
             return *Moments.of(Z, Y, weight, exact=True), np.zeros(1)
@@ -515,22 +543,24 @@ class AdditiveMachine(ColumnEffects, ABC):
     @property
     @abstractmethod
     def _least_alpha(self) -> float:
-        """The least alpha that is given, 0 where it is chosen."""
+        """The smallest alpha that is given, 0 if it is chosen."""
 
     def _tried(
         self, rule: str, given: Matrix | None, moments: Moments, rows: PreparedRows | None, report: Reporter | None
     ) -> Tried:
-        """What several alphas would do on new rows, by this rule; None gives those that the moments suggest."""
+        """Return the estimated errors of several alphas by this rule; None uses those that the moments suggest."""
         intercept, held = bool(self.fit_intercept), None
         if rule == HOLDOUT:
-            assert rows is not None  # sums that change are not offered for rules that look at rows again
+            assert rows is not None  # rules that need the rows again do not support changing sums
             held = self._held_moments(rows)
             moments = moments.plus(held, -1.0)
             if not min(float(held.weight[0]), float(moments.weight[0])) > 0.0:
-                raise ValueError(f"'holdout' leaves no rows on one side of {rows.n_rows}: take 'loo'")
+                raise ValueError(
+                    f"'holdout' leaves no rows to train on or none to score among {rows.n_rows}; use 'loo'"
+                )
         centred = moments.centred(intercept)
         if not np.isfinite(np.diag(centred.squares)).all():
-            raise ValueError("the squares of the targets overflow, so no penalty can be chosen: scale them down")
+            raise ValueError("the squares of the targets overflow, so no penalty can be chosen; scale them down")
         device = Device.named(self.device) if rows is None else rows.passes.device
         path = Path.of(moments, intercept, self._precision, device)
         if report is not None:
@@ -554,9 +584,9 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @staticmethod
     def _check_gcv(name: str, found: Tried, penalties: Matrix, place: int, centred: Centred, rows: Sample) -> None:
-        """Warn where the alpha at this place, which generalised cross-validation chose, is a bad one for left-out rows.
+        """Issue a warning if the alpha at this position, which "gcv" chose, is bad for left-out rows.
 
-        ``penalties`` are the alphas as the user knows them.
+        ``penalties`` are the alphas in the units of the user.
         """
         path, alphas, weight = found.path, found.alphas, rows[2]
         left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
@@ -570,7 +600,7 @@ class AdditiveMachine(ColumnEffects, ABC):
     def _left_out_errors(
         self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows
     ) -> tuple[Matrix, dict[str, Matrix]]:
-        """The mean squared errors of leaving out rows one by one, and ``hits_`` where the context asks for it."""
+        """Return the mean squared errors of leaving out rows one by one, and ``hits_`` if the context asks for it."""
         left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean).on(rows.passes.device)
         counted = rows.passes.context.counts_hits
 
@@ -581,7 +611,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
 
     def _held_moments(self, rows: PreparedRows) -> Moments:
-        """Those of the rows that are held out."""
+        """Return the moments of the held-out rows."""
         width, seed, n_rows = self.map_.n_components_, self.map_.seed_, rows.n_rows
 
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
@@ -592,20 +622,20 @@ class AdditiveMachine(ColumnEffects, ABC):
         return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums")[:-1])
 
     def _cost(self, moments: Moments, rule: str | None) -> SolverCost:
-        """What sums and their solution take; ``rule`` is that by which a penalty is chosen."""
+        """Return the cost of sums and their solution; ``rule`` is the one that chooses a penalty."""
         n_rows, width = int(moments.rows[0]), self.map_.n_components_
         cost = sums_cost(Extent(width, n_rows)) if rule is None else path_cost(n_rows, width, rule != GCV)
         return SolverCost("sums", cost, cost)
 
     def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
-        """Coefficients from other sums, which are then kept."""
+        """Set coefficients from other sums, which are then kept."""
         machine = with_arguments(self, _precision=precision, **self._kept_penalty())
         machine._solve(moments, None, report)
         self._take_over(machine)
         self.statistics_ = moments
 
     def _fit_sums(self, rows: PreparedRows, kept: KeptRows | None) -> tuple[Moments, Factor | None]:
-        """Coefficients from one pass, and perhaps another; the sums of the first, and their factor."""
+        """Set coefficients after one pass, and perhaps another; return the sums of the first, and their factor."""
         width, penalty = self.map_.n_components_, getattr(self, self._penalty_argument)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         if is_several(penalty) and rule_of(penalty) in (LOO, HOLDOUT):
@@ -613,7 +643,7 @@ class AdditiveMachine(ColumnEffects, ABC):
             room = room_for_features(self, self.bytes_needed(extent, memory), memory)
             rows.kept_features = KeptFeatures(rows.n_rows, extent.features(), room)
         moments, self._precision = self._moments(rows, kept)
-        if kept is not None and kept.n_seen < rows.n_rows:  # sums that are resumed do not show the rows before
+        if kept is not None and kept.n_seen < rows.n_rows:  # resumed sums do not include the rows before them
             self._show_again(rows, kept)
         factor = self._solve(moments, rows, rows.passes.report, kept)
         rows.kept_features = None
@@ -636,7 +666,7 @@ class AdditiveMachine(ColumnEffects, ABC):
     @property
     @abstractmethod
     def _n_targets(self) -> int | None:
-        """Columns of targets as a model file says beside its arrays; None where it does not."""
+        """The number of columns of targets according to a model file, apart from its arrays, or None."""
 
     def array_layout(self) -> dict[str, Any]:
         width, targets = self.map_.n_components_, self._n_targets
@@ -649,10 +679,10 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     def check_arrays(self) -> None:
         self.statistics_ = statistics = getattr(self, "statistics_", None)
-        if not hasattr(self, "coef_"):  # `prepare` gives none
+        if not hasattr(self, "coef_"):  # `prepare` sets none
             self._refuse_unless(statistics is None and not hasattr(self, "intercept_"))
             return
-        if hasattr(self, "region_"):  # which older files do not have
+        if hasattr(self, "region_"):  # older files do not have it
             self._refuse_unless(bool((self.region_.least <= self.region_.most).all()))
         targets = np.atleast_2d(self.coef_).shape[0]
         self._check_coefficients(targets)
@@ -664,7 +694,7 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @abstractmethod
     def _check_coefficients(self, targets: int) -> None:
-        """Raise a ValueError where what belongs to coefficients for so many targets is missing, or of another size."""
+        """Raise a ValueError if attributes for this many targets are missing or have another size."""
 
 
 def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
@@ -684,7 +714,7 @@ def joined_kept(parts: list[KeptRows]) -> KeptRows:
 def summed(
     ours: Moments, precision: float, theirs: Moments, other_precision: float, sign: float = 1.0
 ) -> tuple[Moments, float]:
-    """The moments of both sets of rows, or with a sign of -1 those of the first without the second; their precision."""
+    """Return the moments of both sets of rows, or with sign -1 those of the first minus the second; their precision."""
     if ours.cross.shape != theirs.cross.shape:
         raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
     moments = ours.plus(theirs, sign)

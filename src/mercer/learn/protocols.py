@@ -1,4 +1,4 @@
-"""What parts of a fit see of a machine: memory estimates, the choice of a map, a warm start, a solver."""
+"""What parts of a fit see of a machine, for memory estimates, the choice of a map, a warm start and a solver."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MapArguments(Protocol):
 
 
 class Machine(MapArguments, Protocol):
-    """A machine as far as its size goes."""
+    """A machine as far as its size is concerned."""
 
     n_jobs: int | None
     map_: FeatureMap
@@ -36,15 +36,15 @@ class Machine(MapArguments, Protocol):
 
     @property
     def holds_rows(self) -> bool:
-        """Whether something is held of every row."""
+        """Whether memory is needed for every row."""
         ...
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether ``fit`` makes repeated passes over this many rows, in place of sums."""
+        """Whether ``fit`` passes over this many rows repeatedly, instead of summing them."""
         ...
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        """Bytes that a fit of this extent takes at least, beside the map and the rows themselves."""
+        """Return the least memory that a fit takes in addition to the map and the rows themselves."""
         ...
 
 
@@ -55,12 +55,12 @@ class FittedFeatures(Protocol):
     preparation_: Preparation
 
     def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
-        """The features of prepared rows."""
+        """Return the features of prepared rows."""
         ...
 
 
 class LinearMachine(Machine, FittedFeatures, Protocol):
-    """A linear model on features, as a solver that goes through them again and again sees it."""
+    """A linear model on features, as an iterative solver sees it."""
 
     loss: Any
     tol: float
@@ -72,27 +72,27 @@ class LinearMachine(Machine, FittedFeatures, Protocol):
 
     @property
     def solver(self) -> str:
-        """The solver that is asked for."""
+        """The requested solver."""
         ...
 
     @property
     def n_columns(self) -> int:
-        """Columns of decision values, as far as they are known."""
+        """The number of columns of decision values, as far as it is known."""
         ...
 
     @property
     def may_iterate(self) -> bool:
-        """Whether a solver may go over the rows again and again."""
+        """Whether a solver may pass over the rows repeatedly."""
         ...
 
     @property
     def has_one_penalty(self) -> bool:
-        """Whether there is one positive penalty, so that none has to be chosen by sums over the rows."""
+        """Whether there is one positive penalty, so that none has to be chosen from sums over the rows."""
         ...
 
     @property
     def holds_all_features(self) -> bool:
-        """Whether the solver takes no features but those that are held, and copies them."""
+        """Whether the solver requires all features in memory, and copies them."""
         ...
 
 

@@ -495,6 +495,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def has_one_penalty(self) -> bool:
+        """Whether there is a single positive penalty, so that none has to be chosen from sums over the rows."""
         if is_open(self.alpha):  # a pilot chooses one if no rows are left out
             return self.solver not in ("auto", "features")
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
@@ -703,6 +704,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def holds_all_features(self) -> bool:
+        """Whether the solver requires all features in memory, and copies them."""
         return False
 
     @property
@@ -962,7 +964,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._predicted(X, coef, intercept)
 
     def size_of_predictions(self) -> Matrix | None:
-        """Return the size of predictions before a link, one number per row of coefficients; None if it is not known."""
+        """Return the size of predictions before a link.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,) or None
+            One number per row of coefficients; None if it is not known.
+        """
         if not hasattr(self, "target_range_"):
             return None
         least, most = self.target_range_
@@ -1105,25 +1113,28 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
     ) -> NDArray[np.float64]:
-        """Draw targets of rows as the rows of ``fit`` leave them open.
+        """Draw targets of rows from their distribution given the rows of ``fit``.
 
         Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
-        linear in the number of rows. Needs the same sums as standard deviations.
+        linear in the number of rows. It needs the same sums as standard deviations.
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
         n_samples : int, default=1
-            How many to draw.
+            The number of samples.
         random_state : int, Generator, RandomState or None, default=0
             The seed. The first samples of a larger number are those of a smaller one.
         noise : bool, default=True
-            Whether samples are new observations, spread as ``predict`` tells with ``return_std``; or the smooth
-            functions beneath them, without what landmarks miss of the kernel, which has no cheap function.
+            Whether samples are new observations, with the deviations that ``predict`` returns with ``return_std``. If
+            False, they are the smooth functions behind the observations, without the part of the kernel that landmarks
+            miss, for which there is no cheap function.
 
         Returns
         -------
         ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
+            The samples.
 
         Examples
         --------

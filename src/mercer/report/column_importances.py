@@ -1,4 +1,4 @@
-"""Which columns matter to a model, in words and as a picture."""
+"""The importance of columns to a model, in words and as a picture."""
 
 from __future__ import annotations
 
@@ -16,34 +16,42 @@ from .style import SERIES
 
 MOST_ROWS, FEWEST_ROWS = 256, 16
 OPERATIONS = 2e10
-"""Of products, which gradients may take: fewer rows count where a machine is large."""
+"""The number of products that gradients may take: fewer rows are used if a machine is large."""
 SHOWN, NAMED = 20, 3
-"""Columns in the picture, and in a sentence."""
+"""The number of columns in the picture, and in a sentence."""
 NEGLIGIBLE = 0.005
-"""A share that is not worth naming."""
+"""A smaller share is not mentioned."""
 
 
 class Importance(NamedTuple):
-    """A column, and its share of what columns do to predictions."""
+    """The importance of a column.
+
+    Attributes
+    ----------
+    column : str
+        The name of the column.
+    share : float
+        Its share of the effect of all columns on predictions.
+    """
 
     column: str
     share: float
 
 
 class RowSampler:
-    """Takes rows along from a pass over blocks, evenly spaced and few.
+    """Takes a few evenly spaced rows from a pass over blocks.
 
     Parameters
     ----------
     n_rows : int
-        How many rows the pass has.
+        The number of rows of the pass.
     """
 
     def __init__(self, n_rows: int):
         self._step, self._next, self._parts = max(1, -(-n_rows // MOST_ROWS)), 0, list[Any]()
 
     def update(self, X: Any) -> None:
-        """Look at the rows of a block, as they are before preparation."""
+        """Process the rows of a block, before preparation."""
         count = int(X.shape[0])
         if self._next < count:
             self._parts.append(part_of(X, np.arange(self._next, count, self._step)))
@@ -51,21 +59,28 @@ class RowSampler:
         self._next -= count
 
     def rows(self) -> Any:
-        """Those that were taken."""
+        """Return the rows that were taken."""
         return concatenated([Block(part, None, None) for part in self._parts]).X
 
 
 def importances_among(model: Any, table: Any, X: Any) -> list[Importance]:
-    """The columns of a fitted learner by their importance among rows, the largest first.
+    """Return the columns of a fitted learner by their importance among rows, the largest first.
 
-    None at all where the map has no gradients in closed form, or predictions do not change.
+    The list is empty if the map has no gradients in closed form, or predictions do not change.
 
     Parameters
     ----------
     model : KernelClassifier or KernelRegressor
+        The fitted learner.
     table : Table
-        That the rows are of, whose columns are already the model's.
-    X : rows, as they are before preparation
+        The table of the rows, whose columns already are those of the model.
+    X : ndarray, sparse matrix or data frame
+        The rows, before preparation.
+
+    Returns
+    -------
+    list of Importance
+        The columns with their shares.
     """
     outputs = np.atleast_2d(model.coef_).shape[0]
     size = 2.0 * outputs * float(model.map_.n_components_) * float(model.map_.n_features_in_)
@@ -85,19 +100,19 @@ def importances_among(model: Any, table: Any, X: Any) -> list[Importance]:
 
 
 def in_words(found: Sequence[Importance]) -> str:
-    """The columns that matter most, in a line."""
+    """Return the columns that matter most, in one line."""
     named = [f"{one.column} {100 * one.share:.0f} %" for one in found[:NAMED] if one.share >= NEGLIGIBLE]
     more = sum(1 for one in found[len(named) :] if one.share >= NEGLIGIBLE)
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def importances_section(found: Sequence[Importance]) -> str:
-    """The part of a page about columns."""
+    """Return the part of a page about columns."""
     if not found:
         return ""
     few = len(found) <= SHOWN
     said = (
-        "How much predictions would vary if only this column were drawn anew, as a share: from gradients of the model "
+        "How much predictions would vary if only this column were drawn again, as a share: from gradients of the model "
         "on held-out rows. The levels of a column, and whether it is missing, count together."
         f"{'' if few else f' The picture has the first {SHOWN} of {len(found)} columns.'}"
     )
@@ -107,7 +122,7 @@ def importances_section(found: Sequence[Importance]) -> str:
 
 
 def importances_picture(found: Sequence[Importance]) -> str:
-    """Shares as bars, the largest at the top."""
+    """Plot shares as bars, the largest at the top."""
     with drawing(6.0, 0.8 + 0.28 * len(found)) as (figure, (axes,)):
         places = np.arange(len(found))[::-1]
         axes.barh(places, [100.0 * one.share for one in found], color=SERIES[0], height=0.7)
@@ -118,5 +133,5 @@ def importances_picture(found: Sequence[Importance]) -> str:
 
 
 def shortened(name: str, most: int = 28) -> str:
-    """A name that leaves a picture room."""
+    """Return a name that is short enough for a picture."""
     return name if len(name) <= most else name[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""How far new targets may be from the predictions of a regressor: an interval from rows that were held out."""
+"""The typical distance of new targets from the predictions of a regressor: an interval from held-out rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ COVERAGE = 0.9
 
 
 class Interval(NamedTuple):
-    """Predictions and this much on either side hold a new target with this probability, by so many rows held out."""
+    """An interval around predictions that contains a new target with a given probability.
+
+    Attributes
+    ----------
+    coverage : float
+        The probability.
+    half_width : float
+        The distance from the prediction to either end.
+    rows : int
+        The number of held-out rows behind it.
+    """
 
     coverage: float
     half_width: float
@@ -27,10 +37,10 @@ class Interval(NamedTuple):
 def interval_about(
     model: Any, y: NDArray[Any], predicted: NDArray[Any] | None, weight: NDArray[np.float64] | None
 ) -> Interval | None:
-    """The interval of split conformal prediction, which rows held out for scores give for nothing.
+    """Return the interval of split conformal prediction, which the rows held out for scores provide at no extra cost.
 
-    It covers a new row from the same source with this probability at least, whatever the model. None for classes and
-    quantiles, and where rows are too few.
+    It covers a new row from the same source with at least this probability, whatever the model. None for classes and
+    quantiles, and if there are too few rows.
     """
     if predicted is None or not isinstance(model, KernelRegressor) or model.loss == "quantile":
         return None

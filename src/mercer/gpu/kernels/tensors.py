@@ -23,7 +23,7 @@ def longest_phase() -> float:
 
 
 def sent(device: Any, *arrays: NDArray[Any]) -> list[Any]:
-    """Copies of NumPy arrays on a device: numbers in float32, integers as they are."""
+    """Return copies of NumPy arrays on a device: numbers in float32, integers unchanged."""
     import torch
 
     def copied(array: NDArray[Any]) -> Any:

@@ -41,7 +41,7 @@ class ThreadGroup:
 
     @property
     def threads(self) -> int:
-        """How many threads there are in the group."""
+        """The number of threads in the group."""
         return 1 << (self.bits - self.held)
 
     @property

@@ -1,1 +1,1 @@
-"""What a fit will take of memory and of time, told before it does."""
+"""Estimates of the memory and time of a fit, before it starts."""

@@ -1,4 +1,4 @@
-"""What a fit takes of memory, estimated before it takes it: from the width of the map, and again when there is one."""
+"""Estimates of the memory of a fit before it uses it: from the width of the map, and again when the map is known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NODE_BYTES = 16
 
 
 class Extent(NamedTuple):
-    """How large a fit is; the least where something is not known yet."""
+    """The size of a fit; the smallest possible value of what is not yet known."""
 
     width: int
     n_rows: int = 0
@@ -46,16 +46,16 @@ class Extent(NamedTuple):
 
     @property
     def square(self) -> int:
-        """Numbers in a matrix of second moments, that of an intercept included."""
+        """The number of entries in a matrix of second moments, including those of an intercept."""
         return (self.width + 1) ** 2
 
     def chunks(self, held: int) -> int:
-        """Bytes of the features of chunks that are summed side by side, and of their sums, each of this size."""
+        """Return the bytes of the features of chunks that are summed in parallel, and of sums of this size."""
         features = chunk_rows(self.width, self.itemsize) * self.width * self.itemsize
         return summing_threads(self.n_jobs, held) * (features + held)
 
     def sums(self, copies: int, exact: bool = False) -> int:
-        """Bytes of moments in float64: while they are summed, or solved in ``copies`` copies.
+        """Return the bytes of moments in float64, while they are summed, or solved in ``copies`` copies.
 
         Those of a chunk are in the precision of the features, or with ``exact`` two of them in float64.
         """
@@ -63,18 +63,18 @@ class Extent(NamedTuple):
         return max(8 * self.square + self.chunks(held * self.square), 8 * copies * self.square)
 
     def newton(self) -> int:
-        """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
+        """Return the bytes of Newton's method: the factors of columns, sums for more, and the state of every row."""
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
 
     def left_out(self) -> int:
-        """Bytes of the Hessians by which rows are left out one by one: in float64, of a class for every thread."""
+        """Return the bytes of the Hessians for leaving out rows one by one, in float64, one class per thread."""
         return 16 * min(self.columns, n_threads(self.n_jobs)) * self.square
 
     def landmarks(self, corners: bool = False) -> int:
-        """Bytes of the solver on landmarks: their kernel matrix in float64, four more, and the state of every row.
+        """Return the bytes of the solver on landmarks: five kernel matrices in float64, and the state of every row.
 
-        That of a loss with corners has the factors of Newton's method beside the kernel matrix.
+        The solver of a loss with corners needs the factors of Newton's method in addition to the kernel matrix.
         """
         if corners:
             return 8 * self.square + self.chunks(self.itemsize * self.square) + self.newton()
@@ -82,20 +82,20 @@ class Extent(NamedTuple):
         return (8 + 4 * self.itemsize) * self.square + state
 
     def exact_ridge(self) -> int:
-        """Bytes of ridge regression on all rows: their kernel matrix in float64, and blocks of its factor's inverse."""
+        """Return the bytes of ridge regression on all rows: the kernel matrix, and blocks of its factor's inverse."""
         blocks = (1 + n_threads(self.n_jobs)) * self.n_rows * min(BLOCK, self.n_rows)
         return 8 * (self.n_rows**2 + blocks + 4 * self.n_rows * (self.columns + 1))
 
     def exact_margins(self) -> int:
-        """Bytes of the exact machine of the squared hinge: were all rows active, their kernel matrix and its factor."""
+        """Return the bytes of the exact machine of the squared hinge, if all rows were active."""
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return 2 * self.itemsize * self.n_rows**2 + state
 
     def wide(self, squared: bool) -> int:
-        """Bytes of the solver without second moments: its vectors, the kernel matrix of a sample, and what rows take.
+        """Return the bytes of the solver without second moments: vectors, a kernel matrix and row states.
 
-        Of the features of the sample there are as few as can be; more are held where there is room for them. With
-        ``squared``, for ridge regression, the more of the two ways that it has.
+        This assumes the smallest possible block of features of the sample; more are kept if there is memory. With
+        ``squared``, for ridge regression, it is the larger of the two methods.
         """
         sample = sample_size(self.n_rows, self.columns)
         vector, block = 8 * self.width * self.columns, min(block_rows(self.width), sample) * self.width * 8
@@ -106,18 +106,18 @@ class Extent(NamedTuple):
         return max(needed, self._wide_ridge()) if squared else needed
 
     def _wide_ridge(self) -> int:
-        """The same for ridge regression: two kernel matrices of landmarks, and vectors of features and of rows."""
+        """Return the same for ridge regression: two kernel matrices of landmarks, and vectors."""
         count, vector = landmark_count(self.n_rows, self.width, self.columns), 8 * self.width * self.columns
         whitening = chunk_rows(count, self.itemsize) * count * (8 + 2 * self.itemsize)
         state = self.n_rows * (self.columns * 12 * 8 + ROW_BYTES)
         return 16 * count**2 + state + max(whitening, RIDGE_VECTORS * vector + self.chunks(2 * vector))
 
     def features(self) -> int:
-        """Bytes of the features of all rows."""
+        """Return the bytes of the features of all rows."""
         return self.n_rows * self.width * self.itemsize
 
     def liblinear(self) -> int:
-        """Bytes of the features of all rows and of the copies that LIBLINEAR works on."""
+        """Return the bytes of the features of all rows and of the copies that LIBLINEAR uses."""
         doubles = 0 if self.itemsize == 8 else 8
         return self.n_rows * self.width * (self.itemsize + doubles + NODE_BYTES)
 
@@ -139,16 +139,21 @@ class FitMemory(NamedTuple):
 
 
 def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> FitMemory:
-    """What a fit of this extent takes: the one answer, for the fit itself and for those who ask before it.
+    """Return the memory of a fit of this extent: the single source for the fit itself and for estimates before it.
 
     Parameters
     ----------
     model : Machine
         The learner, fitted or not.
     extent : Extent
-        How large its fit is.
+        The size of its fit.
     memory : int or None, default=None
-        The most bytes that the fit may take; None is what the machine has.
+        The largest number of bytes for the fit. None means the memory of the machine.
+
+    Returns
+    -------
+    FitMemory
+        The estimate.
     """
     work = model.bytes_needed(extent, memory)
     if not model.iterates(extent.n_rows, memory):
@@ -161,18 +166,18 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
 
 
 def can_hold_features(model: LinearMachine, extent: Extent, work: int, memory: int | None) -> bool:
-    """Whether there is room for the features of all rows beside the bytes of ``work``."""
+    """Whether there is memory for the features of all rows in addition to the bytes of ``work``."""
     return extent.features() <= room_for_features(model, work, memory)
 
 
 def room_for_features(model: LinearMachine, work: int, memory: int | None) -> float:
-    """Bytes that features may take beside ``work``."""
+    """Return the bytes that features may take in addition to ``work``."""
     left = float("inf") if memory is None else memory - work
     return min(as_bytes(model.memory), left)
 
 
 def parameter_bytes(params: Any, itemsize: int) -> int:
-    """Those of a map's parameters; matrices of floats are also packed for products, in the precision of the rows."""
+    """Return the bytes of a map's parameters; matrices of floats are also packed for products."""
     if isinstance(params, tuple):
         return sum(parameter_bytes(part, itemsize) for part in params)
     packed = params.size * itemsize if params.ndim == 2 and params.dtype == np.float64 else 0
@@ -180,13 +185,13 @@ def parameter_bytes(params: Any, itemsize: int) -> int:
 
 
 def known_width(model: MapArguments) -> int:
-    """The width of the map as far as it is known before there is one; 0 where it is not a number."""
+    """Return the width of the map as far as it is known beforehand; 0 if it is not a number."""
     width = width_asked(model)
     return int(width) if isinstance(width, int | np.integer) else 0
 
 
 def check_before(model: Machine, table: Table, memory: int | None, iterates: bool) -> None:
-    """Refuse, before any pass, what cannot be held; ``iterates`` tells whether there may be several over features."""
+    """Refuse, before any pass, what does not fit in memory; ``iterates`` means several passes over features."""
     width = known_width(model)
     if width <= 0:
         return
@@ -205,7 +210,7 @@ def check_before(model: Machine, table: Table, memory: int | None, iterates: boo
 
 
 def check_levels(model: Machine, preparation: Preparation, memory: int | None) -> None:
-    """The same when the levels of columns are known, each of which becomes a column of numbers."""
+    """Refuse the same when the levels of columns are known, each of which becomes a column of numbers."""
     most = preparation.most_levels
     if most is not None:
         width = preparation.width(model.n_features_in_)
@@ -213,11 +218,11 @@ def check_levels(model: Machine, preparation: Preparation, memory: int | None) -
         if preparation.sparse_levels:
             needed = ENTRY_BYTES * BLOCK_ROWS * model.n_features_in_ + LEVEL_BYTES * width
         name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
-        advice = "leave it out with exclude= of mercer.data.open, or join rare levels"
+        advice = "exclude it with exclude= of mercer.data.open, or join rare levels"
         check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", memory)
 
 
 def check_after(model: Machine, extent: Extent, memory: int | None) -> None:
-    """The same when the map is fitted, before the pass over its features."""
+    """Refuse the same when the map is fitted, before the pass over its features."""
     needed = fit_memory(model, extent, memory).work + parameter_bytes(model.map_.parameters_, extent.itemsize)
     check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

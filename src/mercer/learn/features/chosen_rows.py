@@ -13,21 +13,22 @@ from ..._tiles import tiles
 RowNumbers = NDArray[np.int64]
 
 FEW_COLUMNS = 24
-"""Columns up to which rows are read at the speed of memory; BLAS is made for more."""
+"""The largest number of columns for which rows are read at the speed of memory; for more, BLAS is better."""
 STRETCH = 16384
-"""Features of a row that are multiplied at once, so that what they are multiplied with stays in a cache."""
+"""The number of features of a row that are multiplied at once, so that the other factor stays in a cache."""
 
 
 class ChosenRows(NamedTuple):
-    """Rows of an array by their numbers, which rise. The compiled core reads them where they stand.
+    """Rows of an array by their numbers, in increasing order; the compiled core reads them in place.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n)
-        May be adjacent columns of a larger array.
+        The array, which may consist of adjacent columns of a larger one.
     numbers : ndarray of shape (n_chosen,)
+        The row numbers.
     unit : float, default=1.0
-        What 1 in the array stands for, where it has 16-bit integers; their products are in float32.
+        What 1 in the array represents, if it contains 16-bit integers; their products are in float32.
     """
 
     Z: NDArray[Any]
@@ -36,20 +37,20 @@ class ChosenRows(NamedTuple):
 
     @classmethod
     def all(cls, Z: NDArray[Any]) -> ChosenRows:
-        """All rows of an array."""
+        """Return all rows of an array."""
         return cls(Z, np.arange(len(Z)))
 
     def part(self, start: int, count: int) -> ChosenRows:
-        """Some of them, counted from the first."""
+        """Return some of them, counted from the first."""
         return self._replace(numbers=self.numbers[start : start + count])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That of products."""
+        """The type of products."""
         return np.dtype(np.float32) if self.Z.dtype == np.uint16 else self.Z.dtype
 
     def values(self) -> NDArray[Any]:
-        """The rows themselves: a view where no row is left out between the first and the last."""
+        """Return the rows themselves, as a view if no row is left out between the first and the last."""
         numbers = self.numbers
         if not len(numbers) or numbers[-1] - numbers[0] == len(numbers) - 1:
             first = int(numbers[0]) if len(numbers) else 0
@@ -59,7 +60,7 @@ class ChosenRows(NamedTuple):
         return stored if stored.dtype == self.dtype else stored * self.dtype.type(self.unit)
 
     def times(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """Their products with columns, each of which is given as a row."""
+        """Return their products with columns, each of which is given as a row."""
         if not self._is_read_in_place(len(columns)):
             return self.values() @ columns.T
         out = np.empty((len(self.numbers), len(columns)), dtype=self.dtype)

@@ -1,4 +1,4 @@
-"""What a solver sees of the features of all rows, whoever makes them and wherever they are held."""
+"""What a solver sees of the features of all rows, regardless of who computes them and where they are stored."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ Matrix = NDArray[np.float64]
 
 
 class Design(Protocol):
-    """Features Z of n rows, and a column of ones where there is an intercept.
+    """Features Z of n rows, and a column of ones if there is an intercept.
 
-    A solver goes through them again and again. Every product is one pass over the rows, of which ``what`` tells the
-    purpose.
+    A solver passes over them repeatedly. Every product is one pass over the rows, with ``what`` as its purpose.
     """
 
     n_rows: int
@@ -30,17 +29,17 @@ class Design(Protocol):
 
     @property
     def width(self) -> int:
-        """Features, and one more where there is an intercept."""
+        """The number of features, plus one if there is an intercept."""
         ...
 
     @property
     def most_sample_bytes(self) -> float | None:
-        """What the features of a sample may take, where a solver does without second moments; else None."""
+        """The memory for the features of a sample, if a solver does without second moments; otherwise None."""
         ...
 
     @property
     def passes(self) -> Passes:
-        """Those of the fit."""
+        """The passes of the fit."""
         ...
 
     @passes.setter
@@ -48,26 +47,26 @@ class Design(Protocol):
 
     @property
     def n_passes(self) -> int:
-        """How often all rows were gone through."""
+        """The number of passes over all rows."""
         ...
 
     @n_passes.setter
     def n_passes(self, count: int) -> None: ...
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
-        """What ``make`` finds in ``passes`` passes, unless it is known already."""
+        """Return the result of ``make``, computed in ``passes`` passes unless it is known already."""
         ...
 
     def whole(self) -> NDArray[Any]:
-        """The features of all rows, which must be few."""
+        """Return the features of all rows, which must be few."""
         ...
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """What W is in the features of the map."""
+        """Return W in terms of the features of the map."""
         ...
 
     def products(self, W: Matrix, what: str) -> NDArray[Any]:
-        """Z W for all rows."""
+        """Return Z W for all rows."""
         ...
 
     def decision_values(self, W: Matrix, what: str) -> Any:
@@ -79,13 +78,13 @@ class Design(Protocol):
         ...
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' R, where R is 0 in all rows but those that are given."""
+        """Return Z' R, where R is 0 in all rows except those that are given."""
         ...
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' bend(Z W), in one pass."""
+        """Return Z' bend(Z W), in one pass."""
         ...
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
-        """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
+        """Return Z' diag(h) Z over the rows with positive h; ``alone`` if no other threads are running."""
         ...

@@ -1,7 +1,7 @@
-"""The matrix of features of all rows on a device: held there, or made there again in every pass.
+"""The matrix of features of all rows on a device: stored there, or computed there again in every pass.
 
-Coefficients, slopes and decision values come from NumPy and go back to it; they are small beside the features. Products
-are in the full precision of the features, and sums of many rows in float64.
+Coefficients, slopes and decision values come from NumPy and return to it; they are small compared with the features.
+Products are in the full precision of the features, and sums of many rows in float64.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ Visit = Callable[[slice, Tensor], None]
 """Given features of rows, and their places among those that are visited."""
 
 TILE_BYTES = 2**31
-"""Features that are made or multiplied at once; what is made on the way to them takes several times as much."""
+"""The number of features computed or multiplied at once; intermediate results take several times as much memory."""
 SUMMED_ROWS = 65536
-"""Rows whose sums are in the precision of the features, at most."""
+"""The largest number of rows whose sums are in the precision of the features."""
 LEFT_FREE = 2**30
-"""Bytes of a device that are not planned for."""
+"""Bytes of a device that are kept in reserve."""
 FEW = 0.6
 """The share of rows below which those with curvature are gathered once for all products of a Newton step."""
 
 
 def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatures:
-    """The features of tensors by a fitted map: kernel values where it has no others, made behind one product."""
+    """Return the features of tensors by a fitted map: kernel values if it is not whitened."""
     if isinstance(map, Nystrom) and not map.whiten and isinstance(map.kernel_, Kernel):
         values = map.kernel_.tensor_values_at(restored(map.parameters_.landmarks, map.n_features_in_), device, dtype)
         return lambda X, first: values(X)
@@ -59,7 +59,7 @@ def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatur
 def sent_chunks(
     device: Device, rows: PreparedRows, kernel: Any, first: int = 0
 ) -> Iterator[tuple[Tensor, list[Chunk]]]:
-    """All rows in order as blocks of tensors, beside the chunks that they are; or the rows from number ``first`` on."""
+    """Yield all rows in order, or those starting with number ``first``, as blocks of tensors with their chunks."""
     size = block_rows(rows.n_features, rows.dtype.itemsize)
 
     def parts() -> Iterator[tuple[Any, Chunk]]:
@@ -99,7 +99,7 @@ class DeviceFeatures(FeatureMatrix):
     def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
         """Call ``work`` with the features of all rows in order, some at a time, or with those of these numbers.
 
-        ``work`` is to be without effect until its end, as it may be called again with fewer rows.
+        ``work`` must have no effect until its end, since it may be called again with fewer rows.
         """
 
     def sent(self, array: NDArray[Any]) -> Tensor:
@@ -112,7 +112,7 @@ class DeviceFeatures(FeatureMatrix):
     # -- as solvers use them, by tensors -------------------------------------------------------------------------------
 
     def products_of(self, A: Tensor, what: str, rows: RowNumbers | None = None) -> Tensor:
-        """Z A."""
+        """Return Z A."""
         self.n_passes += 1
         F = self.device.empty((self.n_rows if rows is None else len(rows), A.shape[1]), self.dtype)
 
@@ -124,7 +124,7 @@ class DeviceFeatures(FeatureMatrix):
         return F
 
     def sums_of(self, R: Tensor, what: str, rows: RowNumbers | None = None) -> Tensor:
-        """Z' R in float64; where ``rows`` are given, R is 0 in all others."""
+        """Return Z' R in float64."""
         self.n_passes += 1
         G = self._sums(R.shape[1])
         chosen = R if rows is None else R[self.device.sent(rows)]

@@ -1,4 +1,4 @@
-"""Kernel matrices of rows in float64 on a device: made block by block, as often as they are needed, and factored."""
+"""Kernel matrices of rows in float64 on a device: computed block by block, as often as needed, and factored."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ class DeviceKernelMatrix:
     Parameters
     ----------
     device : Device
+        The device.
     map : FeatureMap
-        Of kernel values.
+        A map of kernel values.
     """
 
     def __init__(self, device: Device, map: FeatureMap):

@@ -1,7 +1,7 @@
 """The matrix of features of all rows, as solvers use it: products with it, with its transpose, and its second moments.
 
-It is held in memory where it fits, and made again in every pass where it does not. One more column, of ones, stands for
-the intercept.
+It is kept in memory if it fits, and otherwise computed again in every pass. One more column, of ones, represents the
+intercept.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ class FeatureChunk(NamedTuple):
 
 
 CACHED_BYTES = 4 * 2**20
-"""Features that stay in a cache between two products."""
+"""The number of features that stay in a cache between two products."""
 LEAST_ROWS = 64
-"""Fewer at once would make products slow."""
+"""The smallest number of rows at a time; fewer would make products slow."""
 SUMMED_ROWS = 512
-"""Rows whose sums are worth adding up in float64, at least."""
+"""The smallest number of rows whose sums are worth adding up in float64."""
 LARGEST = 65535.0
-"""Of 16-bit integers."""
+"""The relative precision of 16-bit integers."""
 AVERAGED = 0.125
-"""What is left of their rounding, which differs from row to row, in sums over rows."""
+"""Their relative precision in sums over rows, since rounding errors differ from row to row."""
 PANEL = 512
-"""Columns of second moments that one thread finds at a time."""
+"""The number of columns of second moments that a thread computes at a time."""
 
 
 class FeatureMatrix(ABC):
-    """Features Z of n rows, and a column of ones where there is an intercept."""
+    """Features Z of n rows, and a column of ones if there is an intercept."""
 
     n_passes = 0
-    """How often all rows were gone through."""
+    """The number of passes over all rows."""
     most_sample_bytes: float | None = None
     """What the features of a sample may take, for a solver that does without second moments; None for all others."""
     near: Callable[[], LandmarkFeatures] | None = None
@@ -96,7 +96,7 @@ class FeatureMatrix(ABC):
         return W
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
-        """What ``make`` finds in ``passes`` passes, unless it is known already: then they only count."""
+        """Return the result of ``make``, computed in ``passes`` passes, which only count if it is known already."""
         checkpoint = self.passes.context.checkpoint
         if checkpoint is None:
             return make(*arguments)
@@ -104,9 +104,9 @@ class FeatureMatrix(ABC):
         return checkpoint.kept(what, lambda: (to_numpy(make(*arguments)),))[0]
 
     def products(self, W: Matrix, what: str, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Z W for all rows, or the ones with these numbers, in the precision of the features.
+        """Return Z W for all rows, or those with these numbers, in the precision of the features.
 
-        ``what`` is what the pass is for.
+        ``what`` is the purpose of the pass.
         """
         self.n_passes += 1
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
@@ -131,7 +131,7 @@ class FeatureMatrix(ABC):
         return F
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' R; ``what`` is what the pass is for. Where ``rows`` are given, R is 0 in all others."""
+        """Return Z' R; ``what`` is the purpose of the pass. If ``rows`` are given, R is 0 in all others."""
         self.n_passes += 1
         R = R.astype(self.dtype, copy=False)
 
@@ -147,9 +147,9 @@ class FeatureMatrix(ABC):
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product.
+        """Return Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product.
 
-        Where ``rows`` are given, all others have no bend.
+        If ``rows`` are given, all others have no bend.
         """
         self.n_passes += 1
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
@@ -176,7 +176,7 @@ class FeatureMatrix(ABC):
         return np.vstack([G, totals]) if self.intercept else G
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
-        """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
+        """Return Z' diag(h) Z over the rows with positive h; ``alone`` if no other threads are running."""
         self.n_passes += 1
 
         def work(chunk: FeatureChunk) -> tuple[NDArray[Any], ...]:
@@ -187,7 +187,7 @@ class FeatureMatrix(ABC):
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
 
     def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
-        """The same as one matrix, of which the half above the diagonal is right: threads add to it, a part each."""
+        """Return the same as one matrix, of which only the half above the diagonal is valid."""
         self.n_passes += 1
         whole = np.zeros((self.width, self.width), dtype=self.dtype)
         tell = self.passes.begin("curvature")
@@ -219,7 +219,7 @@ class FeatureMatrix(ABC):
 
     @property
     def cached_rows(self) -> int:
-        """Rows whose features stay in a cache between two products."""
+        """The number of rows whose features stay in a cache between two products."""
         return max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
 
     @property
@@ -233,9 +233,9 @@ def among(rows: RowNumbers, first: int, last: int) -> RowNumbers:
 
 
 def joined(chunks: Iterator[FeatureChunk], rows: int) -> Iterator[list[FeatureChunk]]:
-    """Chunks of ``rows`` rows, grouped as they are summed in the precision of features: several where they are small.
+    """Yield chunks grouped for sums in the precision of features, with several small ones in one group.
 
-    Sums of wide features in float64 would else take longer to add up than the features to make.
+    Otherwise adding up sums of wide features in float64 would take longer than computing the features.
     """
     return iter(lambda: list(islice(chunks, max(1, SUMMED_ROWS // rows))), [])
 
@@ -248,7 +248,7 @@ def part_of(rows: slice | RowNumbers, start: int, count: int) -> slice | RowNumb
 
 
 def weighted_moments(Z: NDArray[Any], h: NDArray[Any], intercept: bool) -> tuple[NDArray[Any], ...]:
-    """Z' diag(h) Z and, for a column of ones beside Z, Z' h and the sum of h."""
+    """Return Z' diag(h) Z and, for an additional column of ones, Z' h and the sum of h."""
     root = np.sqrt(h)
     scaled = Z * root[:, None]
     gram = scaled.T @ scaled
@@ -275,10 +275,15 @@ class HeldFeatures(FeatureMatrix):
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n_features)
-        The features, or with a unit 16-bit integers.
-    intercept, n_jobs, passes : as for all features
+        The features, or 16-bit integers with a unit.
+    intercept : bool
+        Whether there is an intercept.
+    n_jobs : int or None
+        The number of threads.
+    passes : Passes
+        The passes of the fit.
     unit : float, default=1.0
-        What 1 in Z stands for.
+        What 1 in Z represents.
     """
 
     def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes, unit: float = 1.0):
@@ -356,7 +361,7 @@ class HeldFeatures(FeatureMatrix):
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         self.n_passes += 1
-        chosen = np.flatnonzero(h)  # gathered from all over, so that products are of many rows
+        chosen = np.flatnonzero(h)  # gathered from all rows, so that products have many rows
 
         def work(start: int) -> tuple[NDArray[Any], ...]:
             rows = chosen[start : start + self.chunk_rows]
@@ -380,7 +385,7 @@ class HeldFeatures(FeatureMatrix):
 
 
 class StreamedFeatures(FeatureMatrix):
-    """Features that are made again in every pass."""
+    """Features that are computed again in every pass."""
 
     def __init__(self, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None):
         super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs, rows.passes)
@@ -407,7 +412,7 @@ class StreamedFeatures(FeatureMatrix):
 def feature_matrix(
     rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: float
 ) -> FeatureMatrix:
-    """The features of all rows, held where they take no more than ``most_bytes`` bytes."""
+    """Return the features of all rows, kept in memory if they take at most ``most_bytes`` bytes."""
     kind = HeldFeatures.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedFeatures
     return kind(rows, features, width, intercept, n_jobs)
 

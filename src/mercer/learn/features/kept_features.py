@@ -1,4 +1,4 @@
-"""The features of all rows, kept from one pass for the next where they take little memory."""
+"""The features of all rows, kept from one pass for the next if they need little memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...data.table_rows import Chunk
 
 MOST_BYTES = 2**27
-"""What features may take that are kept although they can be made again: little beside what a fit takes anyway."""
+"""The largest memory for features that are kept although they can be computed again: little for a fit."""
 
 
 class KeptFeatures:
@@ -41,7 +41,7 @@ class KeptFeatures:
         return sum(len(chunk.X) for chunk in self._chunks.values()) == self._n_rows
 
     def chunks(self, first: int) -> Iterator[Chunk]:
-        """Chunks from this row on, in order, with features in the place of rows."""
+        """Yield chunks from this row on, in order, with features in place of rows."""
         for place in sorted(self._chunks):
             if place >= first:
                 yield self._chunks[place]

@@ -125,7 +125,7 @@ class PreparedRows(TableRows):
         return chunks if self.extremes is None else self.extremes.watched(chunks)
 
     def found_extremes(self) -> Extremes:
-        """Those of all rows, after passes over them; what a pass that was resumed has not seen is read again."""
+        """Return the extremes of all rows, after passes over them; rows that a resumed pass missed are read again."""
         assert self.extremes is not None
         if self.extremes.saw(self.n_rows):
             return self.extremes

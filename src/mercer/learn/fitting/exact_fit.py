@@ -1,9 +1,10 @@
-"""The exact kernel machine, in which every row may have a coefficient, by the rows that matter.
+"""The exact kernel machine, in which every row may have a coefficient, found from the rows that matter.
 
-With the squared hinge, rows beyond the margin have none. A machine on landmarks tells which rows are near the margin;
-their kernel matrix is held, and the exact machine on them is found. It is the one on all rows if the others are beyond
-its margin: all of them are looked at, those that are not join, and it is found again, until there are none. Kernel
-values of the other rows are made in passing and never held.
+With the squared hinge, rows beyond the margin have no coefficient. A machine on landmarks tells which rows are near the
+margin; their kernel matrix is kept in memory, and the exact machine on them is found. It is the exact machine on all
+rows if the others are beyond its margin: all of them are checked, those that are not beyond it are added, and the
+machine is found again, until there are none. Kernel values of the other rows are computed along the way and never
+stored.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ RowNumbers = NDArray[np.int64]
 
 CANDIDATE_TOL = 0.01
 NEAR = 1e-3
-"""A row that is this little within the margin counts as beyond it."""
+"""A row that is within the margin by at most this value counts as beyond it."""
 WATCHED = 1.25
-"""Rows whose margin is less are looked at in every round, all others in the first and the last."""
+"""Rows whose margin is smaller are checked in every round, all others in the first and the last."""
 ROUNDS = 20
 LEFT_OUT_STEPS = 2
-"""Newton steps without the rows that are left out."""
+"""The number of Newton steps without the rows that are left out."""
 
 
 class ExactMachine(NamedTuple):
@@ -67,7 +68,7 @@ class ExactFit(NamedTuple):
     loss: SquaredHinge
 
     def minimise(self, tol: float, max_iter: int, left_out: RowNumbers) -> ExactMachine:
-        """The machine of least loss; the rows ``left_out`` are left out of another one, for their decision values."""
+        """Return the machine with the smallest loss, and decision values of ``left_out`` rows from one without them."""
         rows = self.fit.rows
         signs = self.loss.signs
         counted = self.loss.weight > 0.0
@@ -95,7 +96,7 @@ class ExactFit(NamedTuple):
                 further = self.violators(np.flatnonzero(counted), chosen, found, values)
             if len(further) == 0:
                 break
-            # From here on those far beyond the margin are looked at once more at the end.
+            # From here on, those far beyond the margin are checked only once more, at the end.
             watched = np.flatnonzero(((signs * values).min(axis=1) < WATCHED) & counted)
             chosen = np.concatenate([chosen, further])
             gram = self.gram(chosen, gram)
@@ -116,7 +117,7 @@ class ExactFit(NamedTuple):
         return ExactMachine(self.map_at(chosen[used]), coefficients, report, values[left_out].astype(np.float64))
 
     def each_left_out(self, machine: ExactMachine, share: Matrix) -> Matrix:
-        """Decision values of all rows, which must be few, as if each had been left out: by a Newton step for each.
+        """Return decision values of all rows, which must be few, each left out by a Newton step.
 
         ``share`` is the part of a row's weight that is left out.
         """
@@ -164,7 +165,7 @@ class ExactFit(NamedTuple):
     def violators(
         self, watched: RowNumbers, chosen: RowNumbers, found: MarginSolution, values: NDArray[Any]
     ) -> RowNumbers:
-        """The watched rows within the margin that are not chosen; decision values are brought up to date."""
+        """Return the watched rows within the margin that are not chosen; decision values are updated."""
         values[chosen] = found.values
         used, others = np.flatnonzero(found.alpha.any(axis=1)), np.setdiff1d(watched, chosen)
         if len(others) == 0:

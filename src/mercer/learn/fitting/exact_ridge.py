@@ -44,19 +44,27 @@ class ExactRidge(NamedTuple):
 def exact_ridge(
     rows: ExactRows, targets: Matrix, weight: Matrix, alpha: PenaltyArgument, intercept: bool, left_out: bool
 ) -> ExactRidge:
-    """Ridge regression on the kernel matrix of all rows.
+    """Return ridge regression on the kernel matrix of all rows.
 
     Parameters
     ----------
     rows : ExactRows
+        The rows.
     targets : ndarray of shape (n_rows, n_targets)
+        The targets.
     weight : ndarray of shape (n_rows,)
-        Rows of weight 0 have no coefficient.
+        The weights. Rows of weight 0 have no coefficient.
     alpha : float, sequence of floats, "gcv" or "loo"
-        Of several the best is taken, by leaving out rows or by generalised cross-validation.
+        The penalty. The best of several is chosen by leaving out rows or by generalised cross-validation.
     intercept : bool
+        Whether there is an intercept.
     left_out : bool
-        Whether rows that are left out are asked for afterwards.
+        Whether left-out rows are needed afterwards.
+
+    Returns
+    -------
+    ExactRidge
+        The solution.
     """
     numbers = np.flatnonzero(weight > 0.0)
     passes, map = rows.rows.passes, rows.map_at(numbers)
@@ -70,7 +78,7 @@ def exact_ridge(
         errors = np.stack([kept_scores(passes, ridge, place, one) for place, one in enumerate(alphas.tolist())])
         scores, objectives = errors[:, 0 if by_rows else 1], errors[:, 2].sum(axis=1)
         if not np.isfinite(scores).all(axis=1).any():
-            raise ValueError("none of the alphas tells the rows apart, or the targets overflow: raise alpha")
+            raise ValueError("all values of alpha are too small for these rows, or the targets overflow: raise alpha")
         place = best_of(scores, ridge.spread())
         taken, tried = float(alphas[place]), TriedAlphas(alphas, scores, objectives)
         left_out_all = None if by_rows else errors[:, 0]
@@ -80,8 +88,8 @@ def exact_ridge(
         solution = ridge.solve(taken, left_out or left_out_all is not None)
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"alpha={taken:g} is too small to tell {len(numbers)} rows apart, of which some are equal or next to it: "
-            "raise alpha"
+            f"alpha={taken:g} is too small for {len(numbers)} rows, some of which are equal or nearly equal: raise "
+            "alpha"
         ) from None
     if tried is not None and left_out_all is not None:
         leverages, total = solution.leverages(taken, weight[numbers]), float(weight.sum())

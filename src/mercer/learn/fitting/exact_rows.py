@@ -1,4 +1,4 @@
-"""Rows that may have a coefficient of their own: the map of kernel values at them, and their kernel matrix."""
+"""Rows that may have their own coefficient: the map of kernel values at them, and their kernel matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..features.prepared_rows import PreparedRows
 RowNumbers = NDArray[np.int64]
 
 TOGETHER = 2048
-"""Rows of a kernel matrix whose values at all rows before them are made together."""
+"""The number of rows of a kernel matrix that are computed together."""
 
 
 class ExactRows(NamedTuple):
@@ -43,9 +43,9 @@ class ExactRows(NamedTuple):
         return clone(self.asked).set_params(landmarks=numbers, whiten=False).fit_rows(self.rows, self.seed)
 
     def gram(self, map: FeatureMap, known: NDArray[Any], dtype: Any, what: str) -> NDArray[Any]:
-        """The kernel matrix of the rows of a map, of which the first have a known one.
+        """Return the kernel matrix of the rows of a map, of which the first have a known one.
 
-        ``what`` they are is told where there is no room for it.
+        ``what`` describes the rows in the error if there is not enough memory.
         """
         landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
         count, dtype = landmarks.shape[0], np.dtype(dtype)

@@ -1,8 +1,8 @@
 """Fitting a machine on landmarks: which rows become landmarks, and their kernel values at all rows.
 
-Landmarks that a rule of :class:`mercer.Nystrom` chooses do not know the targets. Where the rule is left to the machine,
-a quarter of the landmarks are rows at random, on which a first machine is fitted; the others are drawn in proportion to
-the slope of its loss, so that they lie where the first machine errs. The values of the first landmarks are used again.
+Landmarks chosen by a rule of :class:`mercer.Nystrom` do not depend on the targets. If the rule is left to the machine,
+a quarter of the landmarks are random rows, on which a first machine is fitted; the others are drawn in proportion to
+the slope of its loss, so that they lie where the first machine errs. The values of the first landmarks are reused.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ PILOT_SHARE = 4
 """One landmark in this many is a row drawn at random."""
 LEAST_PILOT = 256
 PILOT_TOL, PILOT_STEPS = 0.03, 20
-"""How well the first machine is fitted, relative to its objective, and its Newton steps at most."""
+"""The relative tolerance of the first machine, and its largest number of Newton steps."""
 MEASURED = 256
-"""Landmarks whose kernel matrix tells how large the largest eigenvalue of that of all rows is."""
+"""The number of landmarks whose kernel matrix gives an estimate of the largest eigenvalue of that of all rows."""
 EVEN = 0.01
-"""The share of the mean slope that is added to that of every row, so that no row is out of the question."""
+"""The share of the mean slope that is added to that of every row, so that every row can be drawn."""
 
 
 class LandmarkStart(NamedTuple):
@@ -85,10 +85,10 @@ class LandmarkFit(NamedTuple):
         return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most, alpha)
 
     def in_digits_for(self, map: FeatureMap) -> LandmarkFit:
-        """The same, with kernel values in float64 where alpha is no more than what those of float32 rows are off.
+        """Return the same, with kernel values in float64 if alpha does not exceed the errors of those of float32 rows.
 
-        Steps go through the factor of the landmarks' kernel matrix, which is held together by a share of ``ROUNDING``
-        times the precision of kernel values and multiplies their rounding by the inverse of its root.
+        Steps use the factor of the landmarks' kernel matrix, whose diagonal is increased by ``ROUNDING`` times the
+        precision of kernel values, and which multiplies their rounding errors by the inverse of its square root.
         """
         if not np.isfinite(self.alpha) or self.rows.dtype == np.float64:
             return self
@@ -100,14 +100,14 @@ class LandmarkFit(NamedTuple):
         return self._replace(rows=self.rows.in_float64())
 
     def chosen(self, asked: FeatureMap) -> LandmarkStart:
-        """With the landmarks that the map chooses itself; it is not fitted yet."""
+        """Return the start with the landmarks that the map, not yet fitted, chooses itself."""
         map = clone(asked).set_params(whiten=False).fit_rows(self.rows, self.seed)
         fit = self.in_digits_for(map)
         values = fit.kernel_values(map, fit.room(map, int(map.n_components_)))
         return LandmarkStart(map, fit.design(map, values), None)
 
     def grown(self, asked: FeatureMap, loss: Loss) -> LandmarkStart:
-        """With landmarks where a first machine, on fewer of them, has the steepest loss."""
+        """Return the start with landmarks where a first machine, on fewer of them, has the steepest loss."""
         whole = clone(asked).set_params(whiten=False)
         count = min(int(whole.n_components), self.rows.n_rows)
         first = max(count // PILOT_SHARE, LEAST_PILOT)
@@ -149,7 +149,7 @@ class LandmarkFit(NamedTuple):
         return self.place.landmark_features(map, values, self.n_jobs)
 
     def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
-        """Coefficients of the first machine, and the size of the slope of its loss at every row."""
+        """Return the coefficients of the first machine, and the size of the slope of its loss at every row."""
 
         def make() -> tuple[NDArray[Any], ...]:
             design = self.design(map, values)

@@ -1,4 +1,4 @@
-"""The least loss of a linear model on the features of all rows: what classifiers and regressors share."""
+"""Minimising the loss of a linear model on the features of all rows, for classifiers and regressors."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from .placement import placement_of
 Matrix = NDArray[np.float64]
 
 WIDEST = 0.3
-"""Over which corners are smoothed at first, in units of the targets."""
+"""The width over which corners are smoothed at first, in units of the targets."""
 SHARPER = 5.0
-"""How much narrower the smoothing becomes from stage to stage."""
+"""The factor by which the smoothing becomes narrower from stage to stage."""
 NARROWEST = 30.0
-"""In roots of the rounding: below it the slopes about a corner are rounding too. Stages then go on by prices alone."""
+"""The smallest width in square roots of the rounding error, below which slopes near a corner are rounding errors."""
 FIRST, SHARE, REST = 0.05, 0.1, 0.3
-"""The tolerance of a stage: that of the first, as a share of the gap before, and of the tolerance at the end."""
+"""The tolerance of the first stage; then as a share of the previous gap, and of the final tolerance."""
 STAGES = 40
-"""At most."""
+"""The largest number of stages."""
 IN_VAIN = 3
-"""Stages that bring the gap down no more, before there are no others."""
+"""The number of stages without a smaller gap after which the fit ends."""
 
 
 def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
@@ -84,7 +84,7 @@ def features_of_few(design: Design) -> NDArray[Any]:
 def landmarks_near(
     model: LinearMachine, rows: PreparedRows, columns: int, most_bytes: float
 ) -> Callable[[], LandmarkFeatures] | None:
-    """Features of a few landmarks of the map's kernel, for ridge regression; None where that has no plain values."""
+    """Return features of a few landmarks of the map's kernel, for ridge regression; None without kernel values."""
     map = model.map_
     few = Nystrom(map.kernel_, n_components=landmark_count(rows.n_rows, map.n_components_, columns))
     if model.loss != "squared" or not has_landmark_values(few):
@@ -96,7 +96,7 @@ def landmarks_near(
 def minimised(
     model: LinearMachine, design: Design, loss: Loss, start: Matrix | None, advice: str
 ) -> tuple[Solution, Newton]:
-    """The least objective, to the tolerance of the model, and who found it; a warning where that is not certain.
+    """Return the minimum, to the tolerance of the model, and its solver; issue a warning if it is not certain.
 
     ``advice`` says what would help.
     """
@@ -121,17 +121,16 @@ def counted(report: Report, design: Design, losses: Sequence[Loss]) -> Report:
 
 
 def warn_unless_converged(report: Report, advice: str) -> None:
-    """Warn where a solver has ended before its objective was near enough to the least one."""
+    """Issue a warning if a solver has ended before its objective was close enough to the minimum."""
     if not report.converged:
         warn_caller(
-            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
-            f"{advice}",
+            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above its minimum: {advice}",
             ConvergenceWarning,
         )
 
 
 class Stage(NamedTuple):
-    """Where a stage begins: its coefficients, what its loss is smoothed about and how wide, and what was before it."""
+    """The start of a stage: its coefficients, the prices and width of its smoothing, and what preceded it."""
 
     W: Matrix
     prices: NDArray[Any]
@@ -155,17 +154,22 @@ class Stage(NamedTuple):
 
 
 class Sharpening:
-    """The least value of a loss with corners, by solutions of ever sharper smooth ones.
+    """The minimum of a loss with corners, by solutions of sharper and sharper smooth losses.
 
-    A stage minimises the smoothed loss from the coefficients of the one before, about its prices. It ends the fit where
-    the objective of the loss itself is certain to be within ``tol`` of its least one: the bound is that of the smooth
-    problem, and what the loss itself is above its dual at the prices.
+    A stage minimises the smoothed loss, starting from the coefficients and prices of the previous one. It ends the fit
+    if the objective of the loss itself is certain to be within ``tol`` of its minimum. The bound is that of the smooth
+    problem, plus the difference between the loss itself and its dual at the prices.
 
     Parameters
     ----------
-    design, loss : what is minimised
-    tol : the gap at which it ends
-    max_iter : steps of one stage at most
+    design : Design
+        The features.
+    loss : SmoothedLoss
+        The loss.
+    tol : float
+        The gap at which it ends.
+    max_iter : int
+        The largest number of steps of one stage.
     """
 
     def __init__(self, design: Design, loss: SmoothedLoss, tol: float, max_iter: int):
@@ -174,10 +178,10 @@ class Sharpening:
         self.checkpoint = design.passes.context.checkpoint
 
     def minimise(self, start: Matrix | None = None) -> tuple[Solution, Newton]:
-        """The solution, whose report has the objective of the loss itself after every stage.
+        """Return the solution, whose report has the objective of the loss itself after every stage.
 
-        ``start`` are coefficients of a similar problem. Its prices would be no help: those of rows that change sides
-        hold back the others, and take more stages than they spare.
+        ``start`` are coefficients of a similar problem. Its prices would not help: those of rows that change sides
+        delay the others, and cost more stages than they save.
         """
         stage = self._first(start)
         while True:

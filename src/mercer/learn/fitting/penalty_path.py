@@ -1,17 +1,17 @@
-"""One machine under several penalties, on features that are made once.
+"""One machine with several penalties, on features that are computed once.
 
-The penalties go from the strongest to the weakest. Each fit begins with the coefficients of the one before, and its
-preconditioner: most take a few steps. How well each would do on new rows is told by its mean loss on
+The penalties go from the strongest to the weakest. Each fit starts with the coefficients and the preconditioner of the
+previous one, so most take only a few steps. The score of each is its mean loss on
 
-- rows that are left out (``"loo"``): each by itself, by a Newton step from the coefficients of all rows, see
-  :mod:`mercer.learn.left_out.decision_values`. Of more than 1,000 rows a sample of 2,048 is left out so, one by one,
+- left-out rows (``"loo"``): each row is left out by itself, by a Newton step from the coefficients of all rows, see
+  :mod:`mercer.learn.left_out.decision_values`. Of more than 1,000 rows, a sample of 2,048 is left out in this way,
   which takes a factor of the Hessian of every class and penalty. On landmarks and wide features there is no such
-  factor: of more than 1,000 rows one in ten, 4,096 at most, are left out together, and a few steps from the
-  coefficients of all rows bring the objective without them near its least value.
-- rows that are held out (``"holdout"``): one in five, by the seed of the map, takes no part in the fits of the path. At
-  the end all rows do, in a fit at the penalty that is chosen, from its coefficients without them.
+  factor: of more than 1,000 rows one in ten, at most 4,096, are left out all at once, and a few steps from the
+  coefficients of all rows bring the objective without them close to its minimum.
+- held-out rows (``"holdout"``): one in five, by the seed of the map, takes no part in the fits of the path. Finally
+  there is a fit to all rows with the chosen penalty, starting from its coefficients without them.
 
-The least score is the best; of those that differ by less than a millionth, that of the strongest penalty.
+The smallest score is the best; of scores that differ by less than a millionth, that of the strongest penalty.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ Matrix = NDArray[np.float64]
 
 LOO, HOLDOUT, GCV, EVIDENCE = "loo", "holdout", "gcv", "evidence"
 STRENGTHS = tuple(np.logspace(-2.0, 3.0, 11).tolist())
-"""What the loss counts beside ||w||^2 / 2, where penalties are not given."""
+"""Weights of the loss relative to ||w||^2 / 2, if penalties are not given."""
 HELD_SHARE = 0.2
-"""Of rows that are held out."""
+"""The share of rows that is held out."""
 TOGETHER = 10
 """At most one row in this many is left out together with others."""
 FORGOTTEN, FORGETTING_STEPS = 0.002, 5
-"""The gap at which rows that are left out together are forgotten, for the share that they are of all, and the steps."""
+"""The gap at which rows left out together count as forgotten, per share of all rows, and the number of steps."""
 EQUAL = 1e-6
-"""Scores that differ by this share are one."""
+"""Scores whose relative difference is at most this value are equal."""
 ROUNDED = 0.02
-"""What the rounding of products may add to the Hessian of ||w||^2 / 2, which is 1; else they are in float64."""
+"""The largest rounding error of products relative to the Hessian of ||w||^2 / 2, which is 1; else float64 is used."""
 BLOCK = 512
-"""Rows that are left out at a time, one by one."""
+"""The number of rows that are processed at a time when each is left out by itself."""
 
 
 class PenaltyPath(NamedTuple):
-    """What fits under several penalties have found, from the strongest penalty to the weakest.
+    """The results of fits with several penalties, from the strongest penalty to the weakest.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class PenaltyPath(NamedTuple):
     penalties : tuple of floats
         The values of C, or of alpha.
     scores : tuple of floats
-        The mean loss on rows that a fit has not learned from; the least is the best.
+        The mean loss on rows outside the training rows; the smallest is the best.
     objectives : tuple of floats
-        The least objective under every penalty, as the solver counts it.
+        The minimum of the objective for every penalty, in the units of the solver.
     n_iter : tuple of ints
-        The steps of the solver.
+        The number of steps of the solver.
     """
 
     rule: str
@@ -95,7 +95,7 @@ def rule_of(penalty: Any) -> str:
 
 
 def check_penalty(name: str, penalty: Any, rules: tuple[str, ...]) -> None:
-    """A positive finite number, several, or a rule."""
+    """Refuse a penalty that is not a positive finite number, several, or a rule."""
     if isinstance(penalty, str):
         check_choice(name, penalty, rules)
         return
@@ -109,14 +109,14 @@ def check_penalty(name: str, penalty: Any, rules: tuple[str, ...]) -> None:
 
 
 def held_out(seed: int, first: int, count: int) -> NDArray[np.bool_]:
-    """Which of ``count`` rows, from number ``first`` on, are held out."""
+    """Return which of ``count`` rows, starting with number ``first``, are held out."""
     return Stream(seed).child(HOLDOUT).words(count, first) < np.uint64(int(HELD_SHARE * 2.0**64))
 
 
 def check_both_sides(held: NDArray[np.bool_], weight: Matrix) -> None:
-    """Refuse to hold out all rows that count, or none of them."""
+    """Refuse to hold out all rows of positive weight, or none of them."""
     if not ((weight[held] > 0.0).any() and (weight[~held] > 0.0).any()):
-        raise ValueError(f"'holdout' leaves no rows on one side of {len(held)}: take 'loo'")
+        raise ValueError(f"'holdout' leaves no rows to train on or none to score among {len(held)}; use 'loo'")
 
 
 # -- the path ----------------------------------------------------------------------------------------------------------
@@ -176,19 +176,22 @@ class PathState(NamedTuple):
 
 
 class PathFit:
-    """The fits of one loss under several penalties.
+    """The fits of one loss with several penalties.
 
     Parameters
     ----------
     design : Design
         The features of all rows.
     loss : Loss
-        The loss where it counts once beside ||w||^2 / 2.
+        The loss with weight 1 relative to ||w||^2 / 2.
     weight : ndarray of shape (n_rows,)
-        What every row counts, without the weights of classes.
+        The weights of the rows, without the weights of classes.
     seed : int
-        That of the map, by which rows are left out and held out.
-    tol, max_iter : of every fit
+        The seed of the map, which determines the rows that are left out and held out.
+    tol : float
+        The tolerance of every fit.
+    max_iter : int
+        The largest number of steps of every fit.
     """
 
     def __init__(self, design: Design, loss: Loss, weight: Matrix, seed: int, tol: float, max_iter: int):
@@ -284,7 +287,7 @@ class PathFit:
         return np.sort(rows[np.argsort(words, kind="stable")[:count]])
 
     def _each(self, design: FeatureMatrix, F: Values, loss: Loss, rows: RowNumbers) -> Matrix:
-        """Decision values of these rows, each left out by itself, from the Hessian of all rows."""
+        """Return decision values of these rows, each left out by itself, from the Hessian of all rows."""
         slopes, curvatures, own = slopes_and_curvatures(loss, F)
         found, features = np.empty((len(rows), loss.n_columns)), design.exactly(rows)
 
@@ -300,7 +303,7 @@ class PathFit:
         return without(F[rows], slopes[rows], own[rows], found, self._copies()[rows])
 
     def _together(self, W: Matrix, solver: Newton, rows: RowNumbers) -> Matrix:
-        """Decision values of these rows, left out together, by a few steps from the coefficients of all."""
+        """Return decision values of these rows, left out together, by a few steps from the coefficients of all."""
         kept = np.ones(self.design.n_rows)
         kept[rows] = 0.0
         enough = max(self.tol, FORGOTTEN * len(rows) / self.design.n_rows)
@@ -310,7 +313,7 @@ class PathFit:
 
 
 def curved_chunks(design: FeatureMatrix, h: Values) -> Iterator[tuple[Values, Values]]:
-    """The features of the rows that curve, some at a time, and how much they do, in a pass that is told of."""
+    """Yield the features of the rows with curvature, some at a time, with their curvature, in a reported pass."""
     tell = design.passes.begin("left-out rows")
     for stop, Z, some in design.weighted_chunks(h):
         yield Z, some
@@ -319,7 +322,7 @@ def curved_chunks(design: FeatureMatrix, h: Values) -> Iterator[tuple[Values, Va
 
 
 def considerable(h: Matrix, dtype: Any) -> Values:
-    """Curvatures without those next to 0, in the precision of the features where that tells them from the penalty."""
+    """Return curvatures without those near 0, in the precision of the features if that is sufficient."""
     told = float(np.finfo(dtype).eps) * float(h.sum()) < ROUNDED
     return np.where(h > NEGLIGIBLE * h.mean(), h, 0.0).astype(dtype if told else np.float64)
 

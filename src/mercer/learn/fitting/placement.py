@@ -1,4 +1,4 @@
-"""Where a fit does its arithmetic: the one place that chooses between processor, device and workers of a cluster."""
+"""Where a fit computes: the one place that chooses between the CPU, a device and workers of a cluster."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .exact_rows import ExactRows
 Matrix = NDArray[np.float64]
 
 FIXED_BYTES = 2**28
-"""From this many bytes in float32 on, kernel values are held as 16-bit integers: every pass reads half as much."""
+"""Kernel values that take at least this many bytes in float32 are kept as 16-bit integers, which halves every pass."""
 
 
 class Placement(Protocol):
-    """Where features, kernel values and factors are made and held."""
+    """Where features, kernel values and factors are computed and stored."""
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
         """Bytes that features may take beside ``work``."""
@@ -69,7 +69,7 @@ class Placement(Protocol):
 
 
 class OnProcessor:
-    """On the processor, by the compiled core and threads of our own."""
+    """Computation on the CPU, by the compiled core and our own threads."""
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
         """Bytes that features may take beside ``work``."""

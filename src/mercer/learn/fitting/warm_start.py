@@ -15,9 +15,9 @@ PROBED = 64
 
 
 def widened(narrow: LinearClassifier, wide: LinearClassifier, rows: PreparedRows) -> NDArray[np.float64] | None:
-    """Coefficients with which a wider machine says what a narrower one does, one column per class, the intercept last.
+    """Return coefficients with which a wider machine predicts what a narrower one does, with the intercept last.
 
-    None where the map does not start with the features of the narrower one, up to the common factor of both.
+    None if the map does not start with the features of the narrower one, up to a common factor.
     """
     X = next(rows.chunks(256)).X[:PROBED]
     ours, theirs = wide.features_of(X, 0), narrow.features_of(X, 0)

@@ -1,1 +1,1 @@
-"""Rows left out of a fit that has been made: decision values without them, their leverages, probabilities from both."""
+"""Rows left out of a finished fit: decision values without them, their leverages, and probabilities from both."""

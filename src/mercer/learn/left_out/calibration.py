@@ -36,22 +36,22 @@ from ..targets.labels import Codes, Tasks
 Matrix = NDArray[np.float64]
 
 SMALL = 1000
-"""Rows up to which each of them is left out by itself."""
+"""Up to this number of rows, each of them is left out by itself."""
 SAMPLE = 4096
-"""Rows that are left out together, at most."""
+"""The largest number of rows that are left out together."""
 KEPT = 2048
-"""Rows that are kept to be left out one by one, about, where there are more."""
+"""About how many rows are kept to be left out one by one, if there are more."""
 LEFT_OUT = 3
 """At most one row in this many is left out together with others."""
 FORGOTTEN = 0.1
-"""The gap at which they are, for the share that they are of all rows; one that knows them by heart has a larger one."""
+"""The gap at which these rows count as forgotten, per share of all rows; a model that memorises them needs more."""
 STEPS = 100
 ENOUGH = 1e-10
-"""The gradient of a curve, for every row, at which it is found."""
+"""The gradient per row at which a curve counts as found."""
 LEAST_SLOPE, MOST_SLOPE = 1e-2, 1e3
-"""Between which numbers probabilities that are a model's own are sharpened: the order of classes must stay."""
+"""The limits for sharpening a model's own probabilities: the order of classes must not change."""
 HELD = 1e-9
-"""What holds back the numbers of a curve that rows leave open."""
+"""The regularisation of the numbers of a curve that rows do not determine."""
 
 
 class Calibration(NamedTuple):
@@ -61,15 +61,15 @@ class Calibration(NamedTuple):
     """
 
     method: str
-    """"leave-one-out", "approximate leave-one-out" or "left-out rows": how new rows were stood in for."""
+    """How new rows were imitated: by "leave-one-out", "approximate leave-one-out" or "left-out rows"."""
     rows: int
-    """How many rows the curves were learned on."""
+    """The number of rows from which the curves were learned."""
     slopes: tuple[float, ...]
     bends: tuple[float, ...]
     offsets: tuple[float, ...]
 
     def log_odds(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
-        """Values whose softmax has the probabilities of a task, from its decision values."""
+        """Return numbers whose softmax gives the probabilities of a task, from its decision values."""
         a, c, b = (np.array(part[columns]) for part in (self.slopes, self.bends, self.offsets))
         f = values.reshape(len(values), -1).astype(np.float64)
         odds = a * f + c * f * np.abs(f) + b
@@ -84,14 +84,14 @@ class Calibration(NamedTuple):
 
 
 def sharpened(values: NDArray[Any], slopes: tuple[float, ...]) -> NDArray[Any]:
-    """Values whose softmax gives the probabilities of a task, where its own come from its decision values."""
+    """Return numbers whose softmax gives the probabilities of a task, for a loss with probabilities of its own."""
     return (slopes[0] * values.astype(np.float64)).astype(values.dtype)
 
 
 def learned_sharpness(
     method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]
 ) -> Calibration:
-    """One slope for all columns of a task, where probabilities are the softmax of decision values."""
+    """Return one slope for all columns of a task, for a loss whose probabilities are the softmax of decision values."""
     slopes: list[float] = []
     for columns, mine, weight in zip(tasks.columns, codes.T, weights, strict=True):
         F = values[:, columns]
@@ -102,10 +102,10 @@ def learned_sharpness(
 
 
 def sharpness(F: Matrix, codes: NDArray[np.int64], weight: Matrix) -> float:
-    """The a of largest likelihood of the softmax of a F.
+    """Return the a with the largest likelihood of the softmax of a F.
 
-    As in :func:`curve`, a row is of its class with a probability a little below 1: as if there were one more row of
-    every class, at no place, so that classes which do not overlap leave a finite.
+    As in :func:`curve`, a row belongs to its class with a probability slightly below 1, as if there were one more row
+    of every class without features, so that a stays finite for classes that do not overlap.
     """
     weight = weight / min(1.0, float(weight.max(initial=1e-300)))
     size = max(float(np.abs(F).max(initial=0.0)), 1e-300)
@@ -128,7 +128,7 @@ def sharpness(F: Matrix, codes: NDArray[np.int64], weight: Matrix) -> float:
 
 
 def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]) -> Calibration:
-    """The curves of all columns, from decision values that stand for those of new rows, and their weights by task."""
+    """Return the curves of all columns, from decision values like those of new rows, and their weights by task."""
     signs, curves = tasks.signs(codes), []
     for columns, weight in zip(tasks.columns, weights, strict=True):
         alone = columns.stop - columns.start == 1
@@ -138,10 +138,10 @@ def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Se
 
 
 def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix, alone: bool) -> tuple[float, float, float]:
-    """The a, c and b of one column, of largest likelihood; without b where it stands ``alone`` for two classes.
+    """Return the a, c and b of one column with the largest likelihood; b is 0 if it is ``alone``, for two classes.
 
-    As Platt has it, a row is of its class with a probability a little below 1: where the rows of a class have the
-    weight N, it is (N + 1) / (N + 2), so that classes which do not overlap leave the curve a slope.
+    Following Platt, a row belongs to its class with a probability slightly below 1: if the rows of a class have the
+    weight N, it is (N + 1) / (N + 2), so that the curve has a finite slope even for classes that do not overlap.
     """
     weight = weight / min(1.0, float(weight.max(initial=1e-300)))  # weights far below 1 are shares, and not counts
     mine, others = float(weight[is_class].sum()), float(weight[~is_class].sum())
@@ -160,7 +160,7 @@ def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix, alone: bo
 
 
 def most_likely(parts: Matrix, targets: Matrix, weight: Matrix) -> Matrix:
-    """The coefficients of a logistic regression on targets between 0 and 1, by Newton's method."""
+    """Return the coefficients of a logistic regression on targets between 0 and 1, by Newton's method."""
     total = float(weight.sum())
 
     def loss(w: Matrix) -> float:
@@ -191,20 +191,23 @@ def most_likely(parts: Matrix, targets: Matrix, weight: Matrix) -> Matrix:
 
 
 def chosen_rows(seed: int, weight: Matrix) -> NDArray[np.int64]:
-    """Some of the rows that count, to be left out together; the seed is that of the map."""
+    """Return some of the rows with positive weight, to be left out together; the seed is that of the map."""
     counted = np.flatnonzero(weight > 0.0)
     words = Stream(seed).child("calibration").words(len(weight), 0)[counted]
     return np.sort(counted[np.argsort(words, kind="stable")[: min(SAMPLE, len(counted) // LEFT_OUT)]])
 
 
 class KeptRows:
-    """Some rows with their features, kept while the sums over all rows are made.
+    """Some rows with their features, kept while the sums over all rows are computed.
 
     Parameters
     ----------
-    seed : that of the map
-    n_rows : how many rows there are
-    targets : makes what is kept of targets, given with the number of the first row: codes of classes, or numbers
+    seed : int
+        The seed of the map.
+    n_rows : int
+        The number of rows.
+    targets : callable
+        Converts targets, given with the number of the first row, to codes of classes or numbers.
     """
 
     def __init__(self, seed: int, n_rows: int, targets: Callable[[Any, int], NDArray[Any]]):

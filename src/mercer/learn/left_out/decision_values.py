@@ -29,19 +29,19 @@ from ..losses import Loss, SmoothedLoss
 Matrix = NDArray[np.float64]
 
 NEAREST = 1e-8
-"""To 0, of what leaving out a row leaves of its own weight in its prediction."""
+"""The smallest distance of a leverage from 1."""
 
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""Times the trace: more than the rounding of sums takes from an eigenvalue."""
+"""A multiple of the trace that exceeds the rounding errors of eigenvalues of sums."""
 
 DENSITY = -0.2
-"""The power of the number of rows that tells at which share of them a loss with corners is to turn."""
+"""The power of the number of rows that gives the share of rows near the smoothed corners of a loss."""
 NARROWEST, WIDEST, WIDER = 1e-4, 100.0, 1.5
-"""Between which widths it is smoothed, and how they grow, in units of the targets."""
+"""The range of widths of this smoothing, and their growth, in units of the targets."""
 
 
 def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, intercept: bool) -> Matrix:
-    """Decision values of rows that are held, each as if it had been left out.
+    """Return decision values of rows in memory, each as if it had been left out.
 
     ``share`` is the part of a row's weight that is left out: one copy of a row that counts as several.
     """
@@ -51,14 +51,14 @@ def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, i
 
 
 def coordinates(gram: Matrix) -> Matrix:
-    """Features of rows, as many as rows, that have these products, of which the lower half is read."""
+    """Return features of rows, as many as rows, with these inner products, of which the lower half is read."""
     values, vectors = np.linalg.eigh(gram, UPLO="L")
     rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]  # whose root would not be small
     return vectors * np.sqrt(np.where(values > rounding, values, 0.0))
 
 
 def slopes_and_curvatures(loss: Loss, F: NDArray[Any]) -> tuple[Matrix, Matrix, Matrix]:
-    """The slopes of all rows and columns, the curvatures that make the Hessian, and those in the denominator."""
+    """Return the slopes of all rows and columns, the curvatures for the Hessian, and those in the denominator."""
     slopes = loss.slope(F).astype(np.float64)
     if isinstance(loss, SmoothedLoss):
         curvatures = widely_smoothed(loss, F).curvature(F).astype(np.float64)
@@ -69,7 +69,7 @@ def slopes_and_curvatures(loss: Loss, F: NDArray[Any]) -> tuple[Matrix, Matrix, 
 
 
 def widely_smoothed(loss: SmoothedLoss, F: NDArray[Any]) -> SmoothedLoss:
-    """A loss with corners that turns at a share of the rows."""
+    """Return a loss with corners smoothed so widely that a given share of the rows is near its corners."""
     share, width = len(F) ** DENSITY, NARROWEST
     nothing = np.zeros((1, 1), dtype=F.dtype)
     while width < WIDEST and np.count_nonzero(loss.about(nothing, width).bends(F)) < share * F.size:
@@ -78,13 +78,13 @@ def widely_smoothed(loss: SmoothedLoss, F: NDArray[Any]) -> SmoothedLoss:
 
 
 def without(F: NDArray[Any], slopes: Matrix, curvatures: Matrix, own: Matrix, share: Matrix) -> Matrix:
-    """The formula above, where ``own`` are the q of every row and column."""
+    """Return the result of the formula above, where ``own`` contains the q of every row and column."""
     part = share[:, None] * own
     return F.astype(np.float64) + part * slopes / np.maximum(1.0 - part * curvatures, NEAREST)
 
 
 def influences(Z: NDArray[Any], h: Matrix, intercept: bool) -> Matrix:
-    """z' H^-1 z of every row, with a free intercept where there is one."""
+    """Return z' H^-1 z of every row, with a free intercept if there is one."""
     curved = np.flatnonzero(h)
     if Z.shape[1] <= len(curved):
         return Curvature.of([(Z[curved], h[curved])], Z.shape[1], intercept).influences(Z)

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def loss_named(name: str, n_classes: int) -> type[ClassLoss]:
-    """The loss of this name for the given number of classes."""
+    """Return the loss with this name for the given number of classes."""
     if name in ("squared_hinge", "squared"):
         return SquaredHinge if name == "squared_hinge" else SquaredSigns
     return Logistic if n_classes == 2 else Softmax

@@ -1,6 +1,6 @@
-"""What a loss gives a solver: its values, slopes and curvatures at the decision values F of all rows and columns.
+"""What a loss provides to a solver: its values, slopes and curvatures at the decision values F of all rows and columns.
 
-Decision values are NumPy arrays, or tensors where features are on a device; then slopes and curvatures are too.
+Decision values are NumPy arrays, or tensors if the features are on a device; then slopes and curvatures are, too.
 
 A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
 columns, each of them is a problem of its own, which can be minimised for itself.
@@ -33,13 +33,13 @@ class Bend(NamedTuple):
     Parameters
     ----------
     apply : callable
-        The change of the slopes of these rows.
-    diagonal : array of shape (n_rows, n_columns) or None
-        What every change is multiplied by, where the columns of a row do not depend on each other.
+        Returns the change of the slopes of these rows.
+    diagonal : ndarray of shape (n_rows, n_columns) or None
+        The factors of every change, if the columns of a row are independent of each other.
     of_rows : callable
-        The same for some rows alone, given as a slice; None where ``diagonal`` tells.
+        Returns the same for some rows, given as a slice; None if ``diagonal`` is given.
     on_device : bool, default=False
-        Whether changes are to be tensors.
+        Whether changes are tensors.
     """
 
     apply: Callable[[Any, Values], Values]
@@ -59,15 +59,15 @@ class Bend(NamedTuple):
 
     @classmethod
     def of(cls, diagonal: Values) -> Bend:
-        """That of columns which do not depend on each other."""
+        """Return the second derivative for independent columns."""
         return cls(lambda rows, V: diagonal[rows] * V, diagonal, on_device=is_foreign(diagonal))
 
 
 class Loss(ABC):
-    """A function of decision values: columns stand for classes, or for the targets of a regression.
+    """A function of decision values: columns represent classes, or the targets of a regression.
 
-    ``problems`` and ``tasks`` have a number for every column: equal ones for those that are minimised together, and
-    for those that tell classes of the same target apart.
+    ``problems`` and ``tasks`` have a number for every column: equal ones for columns that are minimised together, and
+    for columns that distinguish classes of the same target.
     """
 
     n_columns: int
@@ -75,24 +75,24 @@ class Loss(ABC):
     tasks: Numbers
     weight: NDArray[np.float64]
     _held: tuple[tuple[NDArray[Any], tuple[str, ...], Values], ...] = ()
-    """What was sent to a device or rounded, with what it was and the precision and device that it has now."""
+    """Arrays that were sent to a device or rounded: the original, its new precision and device, and the result."""
     is_quadratic: ClassVar[bool] = False
-    """Whether curvatures are the same everywhere, so that one Newton step is all it takes."""
+    """Whether curvatures are the same everywhere, so that one Newton step is sufficient."""
 
     @abstractmethod
     def value(self, F: Values) -> NDArray[np.float64]:
-        """The loss, one number per task."""
+        """Return the loss, one number per task."""
 
     @abstractmethod
     def slope(self, F: Values) -> Values:
-        """Its derivative in every decision value."""
+        """Return the derivative with respect to every decision value."""
 
     @abstractmethod
     def curvature(self, F: Values) -> Values:
-        """Its second derivative in every decision value."""
+        """Return the second derivative with respect to every decision value."""
 
     def beside(self, F: Values, array: NDArray[Any]) -> Values:
-        """One of the arrays of this loss in the precision of F, and where F is; sent once."""
+        """Return an array of this loss in the precision of F and on its device; it is sent only once."""
         if array.dtype == F.dtype:
             return array
         place = precision_and_device(F)
@@ -104,28 +104,31 @@ class Loss(ABC):
         return found
 
     def weights(self, F: Values) -> Values:
-        """The weight of every row, as a column."""
+        """Return the weights of the rows as a column."""
         return self.beside(F, self.weight)[:, None]
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
-        """The same loss, in which every row counts ``factor`` times as much."""
+        """Return the same loss with the weight of every row multiplied by ``factor``."""
         other = copy(self)
         other.weight = self.weight * factor
         return other
 
     def bend(self, F: Values) -> Bend:
-        """The second derivative at F."""
+        """Return the second derivative at F."""
         return Bend.of(self.curvature(F))
 
 
 class ClassLoss(Loss):
-    """The loss of one target that has classes.
+    """The loss of one target with classes.
 
     Parameters
     ----------
-    codes : the class of every row, from 0
-    n_classes : how many there are; two have one column of decision values, positive for the second
-    weight : of every row, with the constant C in it
+    codes : ndarray of int
+        The class of every row, starting with 0.
+    n_classes : int
+        The number of classes; two classes have one column of decision values, positive for the second.
+    weight : ndarray of shape (n_rows,)
+        The weight of every row, including the constant C.
     """
 
     def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):
@@ -137,32 +140,34 @@ class ClassLoss(Loss):
 
     @cached_property
     def signs(self) -> NDArray[np.float64]:
-        """Those of :func:`signs_of`."""
+        """Return :func:`signs_of` the codes, in the precision of the features."""
         return signs_of(self.codes, self.n_columns)
 
     def signed(self, F: Values) -> Values:
-        """The signs in the precision of F, and where F is."""
+        """Return the signs in the precision of F and on its device."""
         return self.beside(F, self.signs)
 
 
 def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
-    """1 in the column of a row's class and -1 elsewhere; a single column is that of the second class."""
+    """Return 1 in the column of a row's class and -1 elsewhere; a single column is that of the second class."""
     classes = np.array([1]) if n_columns == 1 else np.arange(n_columns)
     return np.where(codes[:, None] == classes, 1.0, -1.0)
 
 
 class TargetLoss(Loss):
-    """The loss of numbers: every column has targets of its own, and is a problem and a task of its own.
+    """The loss of numbers: every column has its own targets, and is a separate problem and task.
 
     A loss is written for one row and one column: :meth:`terms`, :meth:`slopes` and :meth:`bends` are its value and its
-    derivatives in the decision value.
+    derivatives with respect to the decision value.
 
     Parameters
     ----------
-    targets : array of shape (n_rows, n_columns)
-    weight : array of shape (n_rows,)
-    factors : array of shape (n_columns,)
-        What the loss of a column counts, beside the weight of the row.
+    targets : ndarray of shape (n_rows, n_columns)
+        The targets.
+    weight : ndarray of shape (n_rows,)
+        The weights of the rows.
+    factors : ndarray of shape (n_columns,)
+        The weights of the columns.
     """
 
     def __init__(self, targets: NDArray[np.float64], weight: NDArray[np.float64], factors: NDArray[np.float64]):
@@ -171,20 +176,20 @@ class TargetLoss(Loss):
         self.problems = self.tasks = np.arange(self.n_columns)
 
     def targets_beside(self, F: Values) -> Values:
-        """The targets in the precision of F, and where F is."""
+        """Return the targets in the precision of the features."""
         return self.beside(F, self.targets)
 
     @abstractmethod
     def terms(self, F: Values) -> Values:
-        """The loss of every row and column, without weights."""
+        """Return the loss of every row and column, without weights."""
 
     @abstractmethod
     def slopes(self, F: Values) -> Values:
-        """The derivatives of the terms."""
+        """Return the derivatives of the terms."""
 
     @abstractmethod
     def bends(self, F: Values) -> Values:
-        """Their second derivatives."""
+        """Return the second derivatives of the terms."""
 
     def value(self, F: Values) -> NDArray[np.float64]:
         return self.factors * weighted_sums(self.weight, self.terms(F))

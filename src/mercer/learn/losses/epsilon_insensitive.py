@@ -13,7 +13,7 @@ from .smoothed import SmoothedLoss
 
 
 class EpsilonInsensitive(SmoothedLoss):
-    """max(0, abs(r) - epsilon); ``epsilons`` has one for every column."""
+    """The function max(0, abs(r) - epsilon); ``epsilons`` has one value for every column."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class EpsilonInsensitive(SmoothedLoss):
         return beside(q, self.epsilons) * namespace(q).abs(q)
 
     def _beyond(self, pull: Values) -> Values:
-        """How far a pull is beyond what the tube takes."""
+        """Return how far a pull exceeds the tube."""
         return namespace(pull).abs(pull) - beside(pull, self.epsilons / self.width)
 
     def _best(self, pull: Values) -> Values:

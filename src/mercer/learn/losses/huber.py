@@ -11,7 +11,7 @@ from .row_values import Values, beside, clipped
 
 
 class Huber(TargetLoss):
-    """r^2 / 2 up to a residual of delta, and delta (abs(r) - delta / 2) beyond; ``deltas`` has one for every column."""
+    """The function r^2 / 2 up to a residual of delta and linear beyond; ``deltas`` has one value for every column."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Huber(TargetLoss):
         self.deltas = deltas
 
     def _residuals(self, F: Values) -> tuple[Values, Values]:
-        """Those of all rows, and what of them is within delta."""
+        """Return the residuals of all rows, and their parts within delta."""
         residuals, deltas = self.targets_beside(F) - F, beside(F, self.deltas)
         return residuals, clipped(residuals, -deltas, deltas)
 

@@ -1,4 +1,4 @@
-"""The loss of logistic regression, of two classes."""
+"""The loss of logistic regression for two classes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .row_values import Values, weighted_sums, zeros_beside
 
 
 class Logistic(ClassLoss):
-    """log(1 + exp(-y f)) of two classes."""
+    """The function log(1 + exp(-y f)) for two classes."""
 
     def value(self, F: Values) -> NDArray[np.float64]:
         margin = namespace(F).astype(self.signed(F) * F, namespace(F).float64)
         return weighted_sums(self.weight, _rest(margin))
 
     def _probability(self, F: Values) -> Values:
-        """That of the other class."""
+        """Return the probability of the other class."""
         return namespace(F).exp(-_rest(-self.signed(F) * F))
 
     def slope(self, F: Values) -> Values:

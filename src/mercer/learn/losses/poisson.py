@@ -1,4 +1,4 @@
-"""The loss of counts: half the deviance of a Poisson distribution, whose mean has the decision value as logarithm."""
+"""The loss of counts: half the deviance of a Poisson distribution with mean exp(f)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .base import TargetLoss
 from .row_values import Values, clipped
 
 LARGEST = 30.0
-"""Beyond this and the logarithm of the largest target, the exponential goes on as the parabola that touches it there.
+"""Beyond the logarithm of the largest target plus this value, the exponential is replaced by its tangent parabola.
 
-No least objective is so far away, and no step on the way to it overflows.
+No minimum is that far away, and no step on the way to it overflows.
 """
 
 
 class Poisson(TargetLoss):
-    """exp(f) - y f + y log(y) - y, which is 0 where exp(f) = y."""
+    """The function exp(f) - y f + y log(y) - y, which is 0 for exp(f) = y."""
 
     def __init__(self, targets: NDArray[np.float64], weight: NDArray[np.float64], factors: NDArray[np.float64]):
         super().__init__(targets, weight, factors)
@@ -28,7 +28,7 @@ class Poisson(TargetLoss):
         self._last = LARGEST + math.log(max(1.0, float(targets.max(initial=0.0))))
 
     def _mean(self, F: Values) -> tuple[Values, Values]:
-        """exp(f), and how far f is beyond the last value at which it is that."""
+        """Return exp(f), and how far f is beyond the last value for which this is exact."""
         return namespace(F).exp(clipped(F, None, self._last)), clipped(F - self._last, 0, None)
 
     def terms(self, F: Values) -> Values:

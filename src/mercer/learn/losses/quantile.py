@@ -1,4 +1,4 @@
-"""The loss whose least value is at a quantile, known as the pinball loss."""
+"""The loss whose minimum is at a quantile, known as the pinball loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .smoothed import SmoothedLoss
 
 
 class Quantile(SmoothedLoss):
-    """level r for residuals above 0, and (level - 1) r below; ``levels`` has one for every column."""
+    """The function level r for residuals above 0, and (level - 1) r below; ``levels`` has one per column."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Quantile(SmoothedLoss):
         self.levels = levels
 
     def _ends(self, F: Values) -> tuple[Values, Values]:
-        """Between which prices are."""
+        """Return the interval of prices."""
         return beside(F, self.levels - 1.0), beside(F, self.levels)
 
     def exact(self, residuals: Values) -> Values:

@@ -14,7 +14,7 @@ from .row_values import Values
 
 
 class SideBySide(Loss):
-    """The losses of several targets of the same rows: their columns share every product with the features."""
+    """The losses of several targets of the same rows, whose columns share every product with the features."""
 
     def __init__(self, losses: Sequence[Loss]):
         self.losses = losses
@@ -26,7 +26,7 @@ class SideBySide(Loss):
         self.problems = np.concatenate([first + loss.problems for first, loss in zip(firsts, losses, strict=True)])
 
     def _each(self, name: str, F: Values) -> list[Any]:
-        """What every loss makes of its own columns."""
+        """Return the results of every loss for its own columns."""
         return [getattr(loss, name)(F[:, columns]) for loss, columns in zip(self.losses, self.columns, strict=True)]
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:

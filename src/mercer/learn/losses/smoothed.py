@@ -1,14 +1,14 @@
 r"""Losses with corners, which a solver sees smoothed.
 
-A loss of the residual r = y - f is :math:`\ell(r) = \max_q q r - \ell^*(q)`. Its prices q, the slopes of the lines that
-touch it, lie in an interval. Smoothed it is
+A loss of the residual r = y - f is :math:`\ell(r) = \max_q q r - \ell^*(q)`. Its prices q, the slopes of its tangents,
+lie in an interval. The smoothed loss is
 
 .. math:: \max_q\; q r - \ell^*(q) - \tfrac{\mu}{2} (q - \lambda)^2,
 
-whose slope turns over a width of :math:`\mu` about the corners. With :math:`\lambda` the prices of an earlier solution
-this is a step of the method of multipliers: solutions come near that of the loss itself without :math:`\mu` going to 0.
-Whatever they are, the prices are a point of the dual problem, and so bound how far the least objective of the loss
-itself may be.
+whose slope changes over a width of :math:`\mu` around the corners. If :math:`\lambda` are the prices of an earlier
+solution, this is a step of the method of multipliers: solutions approach that of the loss itself although :math:`\mu`
+does not go to 0. In any case the prices are a point of the dual problem, and so bound the distance from the minimum of
+the loss itself.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class SmoothedLoss(TargetLoss):
     prices: Values | float = 0.0
 
     def about(self, prices: Values, width: float) -> Self:
-        """The same loss, smoothed over another width about other prices."""
+        """Return the same loss, smoothed over another width about other prices."""
         other = copy(self)
         other.width, other.prices = width, prices
         return other
 
     def residuals(self, F: Values) -> Values:
-        """y - f."""
+        """Return y - f."""
         return self.targets_beside(F) - F
 
     def price(self, F: Values) -> Values:
-        """The best q of every row and column."""
+        """Return the best q of every row and column."""
         return self._best(self._pull(F))
 
     def _pull(self, F: Values) -> Values:
@@ -50,15 +50,15 @@ class SmoothedLoss(TargetLoss):
 
     @abstractmethod
     def exact(self, residuals: Values) -> Values:
-        """The loss itself."""
+        """Return the loss itself."""
 
     @abstractmethod
     def conjugate(self, q: Values) -> Values:
-        """Its conjugate at prices that it may have."""
+        """Return its conjugate at feasible prices."""
 
     @abstractmethod
     def _best(self, pull: Values) -> Values:
-        """The q that is best where r over the width, and the price that the smoothing is about, add up to this."""
+        """Return the best q if r divided by the width, plus the price of the smoothing, equals this."""
 
     @abstractmethod
     def _turns(self, pull: Values) -> Any:
@@ -76,11 +76,11 @@ class SmoothedLoss(TargetLoss):
         return namespace(F).astype(self._turns(self._pull(F)), F.dtype) / self.width
 
     def exact_value(self, F: Values) -> NDArray[np.float64]:
-        """The loss itself, one number per column."""
+        """Return the loss itself, one number per column."""
         return self.factors * weighted_sums(self.weight, self.exact(self._exactly(F)[0]))
 
     def excess(self, F: Values) -> NDArray[np.float64]:
-        """How far the loss itself is above what its dual has at the prices, one number per column."""
+        """Return how far the loss itself is above its dual at the prices, one number per column."""
         residuals, q = self._exactly(F)
         return self.factors * weighted_sums(self.weight, self.exact(residuals) + self.conjugate(q) - q * residuals)
 

@@ -1,4 +1,4 @@
-"""The loss of logistic regression, of several classes."""
+"""The loss of logistic regression for several classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .row_values import Values, weighted_sums
 
 
 class Softmax(ClassLoss):
-    """-log of the probability of a row's class, of several: one problem."""
+    """Minus the log-probability of a row's class, for several classes that form one problem."""
 
     def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):
         super().__init__(codes, n_classes, weight)
@@ -32,7 +32,7 @@ class Softmax(ClassLoss):
 
     @staticmethod
     def probabilities(F: Values) -> Values:
-        """A row's shares of its classes."""
+        """Return the probabilities of all classes for every row."""
         xp = namespace(F)
         raised = xp.exp(F - xp.max(F, axis=1, keepdims=True))
         return raised / xp.sum(raised, axis=1, keepdims=True)

@@ -7,7 +7,7 @@ from .row_values import Values
 
 
 class Squared(TargetLoss):
-    """r^2 / 2 of a residual r."""
+    """The function r^2 / 2 of a residual r."""
 
     is_quadratic = True
 

@@ -11,7 +11,7 @@ from .row_values import Values, clipped, weighted_sums
 
 
 class SquaredHinge(ClassLoss):
-    """max(0, 1 - y f)^2, one class against the rest."""
+    """The function max(0, 1 - y f)^2, one class against the rest."""
 
     def _excess(self, F: Values) -> Values:
         return clipped(1 - self.signed(F) * F, 0, None)

@@ -11,7 +11,7 @@ from .row_values import Values, weighted_sums
 
 
 class SquaredSigns(ClassLoss):
-    """(1 - y f)^2, one class against the rest."""
+    """The function (1 - y f)^2, one class against the rest."""
 
     is_quadratic = True
 

@@ -1,4 +1,4 @@
-"""The passes of one fit over the rows of a table: each is told of, and what it finds may be kept in a checkpoint."""
+"""The passes of one fit over the rows of a table: each is reported, and its results may be kept in a checkpoint."""
 
 from __future__ import annotations
 
@@ -63,20 +63,22 @@ class Passes:
     Parameters
     ----------
     table : Table
+        The rows.
     context : FitContext
+        Progress, checkpoints and memory.
     callback : callable or None, default=None
-        That of the learner.
+        The callback of the learner.
     n_jobs : int or None, default=None
-        Threads, by which the time is estimated before any was measured.
+        The number of threads, for estimates of time before any was measured.
     device : Device or None, default=None
-        Where the arithmetic is done; None is the processor.
+        Where to compute. None means the CPU.
 
     Attributes
     ----------
     report : Reporter
-        Tells callbacks how far the fit is.
+        Reports progress to callbacks.
     partitions : PartitionedTable or None
-        The table, where its rows are in partitions that are summed where they are.
+        The table, if its rows are in partitions that are summed where they are.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class Passes:
             context.checkpoint.begin(table)
 
     def within(self, context: FitContext) -> Passes:
-        """The same fit in another context."""
+        """Return the same fit in another context."""
         other = copy(self)
         other.context = context
         return other
@@ -104,7 +106,7 @@ class Passes:
     def begin(
         self, what: str, first: int = 0, added: Callable[[int], None] | None = None
     ) -> Callable[[int], None] | None:
-        """A pass from row number ``first`` on: a function of how many rows are done, or None where nobody asks.
+        """Start a pass at row number ``first``; return a function that reports the number of finished rows, or None.
 
         ``added`` is called with that number first.
         """
@@ -120,11 +122,11 @@ class Passes:
         return self.report.begin(what, first, keep)
 
     def count_read(self) -> None:
-        """The table is read once more."""
+        """Record that the table is read once more."""
         self.report.count_read()
 
     def over(self, what: str, blocks: Iterable[Block]) -> Iterator[Block]:
-        """These blocks of one reading of the table, each told of when the next one is asked for."""
+        """Yield these blocks of one reading of the table, each reported when the next one is requested."""
         self.count_read()
         tell, rows = self.begin(what), 0
         for block in blocks:
@@ -134,7 +136,7 @@ class Passes:
                 tell(rows)
 
     def summed(self, what: str, add: Callable[[int, Any, Any], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """What ``add`` sums in a pass: from this row on, to these sums, told by this function of the rows done."""
+        """Return the sums that ``add`` computes in a pass, given the first row, initial sums and a callback."""
         checkpoint = self.context.checkpoint
         if checkpoint is None:
             return add(0, None, self.begin(what))
@@ -144,7 +146,7 @@ class Passes:
             return add(begun.rows, begun.sums, self.begin(what, begun.rows, checkpoint.added))
 
         found = checkpoint.kept(what, take_up)
-        self.report.drop(what)  # where it was known, it has not begun
+        self.report.drop(what)  # if the result was known, the pass has not started
         return found
 
     def folded(
@@ -213,7 +215,7 @@ def counting(tell: Callable[[int], None] | None, slices: list[slice]) -> Callabl
 
 
 def limit_of(passes: Passes) -> int | None:
-    """The most bytes that a fit may take where it does its arithmetic; None is what the machine has."""
+    """Return the largest number of bytes for a fit where it computes; None means the memory of the machine."""
     if passes.context.memory is not None:
         return passes.context.memory
     if passes.partitions is not None:
@@ -222,5 +224,5 @@ def limit_of(passes: Passes) -> int | None:
 
 
 def after_chunks(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:
-    """``tell`` as a function of chunks, which know how many rows are done with them."""
+    """Return ``tell`` as a function of chunks, which know the number of finished rows."""
     return None if tell is None else lambda chunk: tell(chunk.stop)

@@ -1,4 +1,4 @@
-"""What a learner tells of its passes over the rows."""
+"""What a learner reports about its passes over the rows."""
 
 from __future__ import annotations
 
@@ -13,43 +13,46 @@ Callback = Callable[["Progress"], None]
 
 
 class Progress(NamedTuple):
-    """What a callback is told after every block of rows, and once more when the coefficients are found.
-
-    Passes are counted from 1 in every ``fit``, those that prepare included. Where one scan of the rows serves several
-    steps, ``what`` names all of them, as in "scales and labels". Curvatures of several classes are found by passes side
-    by side. Passes that only count rows, or that fetch a sample which no scan could take along, are not reported. The
-    last call, whose ``what`` is "solution", comes before anything is fitted, so that an error raised there leaves
-    nothing fitted either.
-
-    The time left is estimated from the speed so far and from the passes that are still to come. Sums over rows take a
-    known number of them; how many steps a solver still needs is extrapolated from how fast its gap has fallen.
+    """The state of a fit, for callbacks: after every block of rows, and once more when the coefficients are known.
 
     Attributes
     ----------
     number : int
-        The pass.
+        The number of the pass.
     what : str
-        What the pass is for.
+        The purpose of the pass.
     rows : int
-        How many rows this pass has gone through.
+        The number of rows that this pass has processed.
     n_rows : int
-        How many rows there are.
+        The number of all rows.
     rows_per_second : float
         The speed of this pass so far.
     seconds_left : float
-        How long this pass will still take at that speed.
+        The remaining time of this pass at that speed.
     objective : float or None
-        The last value of what is minimised; None where nothing is, or before it is known.
+        The last value of the objective; None if there is none, or it is not yet known.
     share : float
-        How much of the whole fit is done, by time, from 0 to 1. It never falls: where more turns out to be left than
-        was thought, it stands still. A fit that resumes an earlier one counts from where it goes on.
+        The share of the whole fit that is done, by time, from 0 to 1. It never decreases: if more work is left than
+        expected, it stands still. A fit that resumes an earlier one counts from where it continues.
     seconds : float
-        The time since the fit began.
+        The time since the start of the fit.
     total_seconds_left : float
-        How long the whole fit will still take, as estimated now.
+        The estimated remaining time of the whole fit.
     reads : int
-        How many times the table has been read so far, this time included. A scan that serves several steps counts once,
-        and a pass over features that are held in memory reads nothing.
+        The number of times that the table has been read, including this one. A scan that serves several steps counts
+        once, and a pass over features in memory reads nothing.
+
+    Notes
+    -----
+    Passes are counted from 1 in every ``fit``, including those that prepare. If one scan of the rows serves several
+    steps, ``what`` names all of them, as in "scales and labels". Curvatures of several classes are found by passes that
+    run at the same time. Passes that only count rows, or that fetch a sample which no scan could take along, are not
+    reported. The last call, whose ``what`` is "solution", comes before anything is fitted, so that an error raised
+    there leaves nothing fitted.
+
+    The remaining time is estimated from the speed so far and from the passes that are still to come. Sums over rows
+    take a known number of them; the number of steps that a solver still needs is extrapolated from how fast its gap
+    decreases.
 
     Examples
     --------
@@ -81,19 +84,21 @@ class Progress(NamedTuple):
 
 
 class Reporter:
-    """Tells callbacks how far a fit over ``n_rows`` rows is.
+    """Reports to callbacks how far a fit over ``n_rows`` rows is.
 
     Parameters
     ----------
     callbacks : sequence of callables
+        The callbacks.
     n_rows : int
+        The number of rows.
     n_jobs : int or None, default=None
-        Threads, by which the time is estimated before any was measured.
+        The number of threads, for estimates of time before any was measured.
 
     Attributes
     ----------
     objective : float or None
-        The last value of what is minimised, which the solver keeps up to date.
+        The last value of the objective, which the solver updates.
     """
 
     def __init__(self, callbacks: Sequence[Callback], n_rows: int, n_jobs: int | None = None):
@@ -102,7 +107,7 @@ class Reporter:
         self._n_rows = n_rows
         self._number = 0
         self._reads = 0
-        self._lock = threading.Lock()  # passes may run side by side, and the callback is called once at a time
+        self._lock = threading.Lock()  # passes may run in parallel, but callbacks are called one at a time
         self._forecast = Forecast(perf_counter(), n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -113,31 +118,31 @@ class Reporter:
 
     @property
     def is_heard(self) -> bool:
-        """Whether anybody is told."""
+        """Whether there are any callbacks."""
         return bool(self._callbacks)
 
     def count_read(self) -> None:
-        """The table is read once more."""
+        """Record that the table is read once more."""
         with self._lock:
             self._reads += 1
 
     def expect(self, works: Sequence[Work]) -> None:
-        """What is still to come from here on, in place of what was expected before."""
+        """Replace the expected remaining work."""
         with self._lock:
             self._forecast.plan(works)
 
     def drop(self, what: str) -> None:
-        """The next work of this kind is not to be expected any more."""
+        """Remove the next work of this kind from the expected work."""
         with self._lock:
             self._forecast.drop(what)
 
     def done(self, what: str) -> None:
-        """Work that goes through no rows, such as a decomposition, has ended."""
+        """Record the end of work that passes over no rows, such as a decomposition."""
         with self._lock:
             self._forecast.done(what, perf_counter())
 
     def end(self) -> None:
-        """The coefficients are found: the last thing that is told."""
+        """Report that the coefficients are known; this is the last report."""
         if not self._callbacks:
             return
         with self._lock:
@@ -149,9 +154,9 @@ class Reporter:
                 callback(told._replace(share=1.0, seconds=seconds, reads=self._reads))
 
     def begin(self, what: str, first: int = 0, keep: Callable[[int], None] | None = None) -> Callable[[int], None]:
-        """A pass from row number ``first`` on: a function of how many rows are done.
+        """Start a pass at row number ``first``; return a function that reports the number of finished rows.
 
-        ``keep`` is called with that number before anybody is told.
+        ``keep`` is called with that number before any callback.
         """
         started, number, before = perf_counter(), 0, first
         n_rows, forecast = max(self._n_rows, 1), self._forecast
@@ -161,7 +166,7 @@ class Reporter:
         def tell(rows: int) -> None:
             nonlocal number, before
             with self._lock:
-                if number == 0:  # not before: a pass may end before its first block does
+                if number == 0:  # not earlier, since a pass may end before its first block
                     number = self._number = self._number + 1
                 if keep is not None:
                     keep(rows)

@@ -1,4 +1,4 @@
-"""A line in a terminal that tells how far a fit is, and one that says what it did."""
+"""A line in a terminal that shows the progress of a fit, and one that summarises it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from .progress import Progress
 
 WIDTH = 24
 PAUSE = 0.1
-"""Seconds between two states of the line."""
+"""The seconds between two states of the line."""
 TICK = 0.5
-"""Seconds after which its clock goes on by itself, as while coefficients are solved for."""
+"""The seconds after which its clock advances by itself, for example while coefficients are computed."""
 
 
 class Line:
-    """A line that is written over, where the stream is a terminal, and goes on by itself; nothing where it is not.
+    """A line that is overwritten and advances by itself if the stream is a terminal; otherwise nothing is shown.
 
     Parameters
     ----------
-    stream : where the line goes; None is standard error
-    shows : whether it is shown, where that is a terminal
+    stream : text file or None, default=None
+        Where the line goes. None means standard error.
+    shows : bool, default=True
+        Whether to show it, if this is a terminal.
     """
 
     def __init__(self, stream: TextIO | None = None, shows: bool = True):
@@ -37,7 +39,7 @@ class Line:
         self._ticking: threading.Thread | None = None
 
     def text(self) -> str:
-        """What is to be seen now; nothing is shown where that is empty."""
+        """Return the current text; nothing is shown if it is empty."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -47,7 +49,7 @@ class Line:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the line, where there is one."""
+        """End the line, if there is one."""
         self._ended.set()
         if self._ticking is not None:
             self._ticking.join()
@@ -57,14 +59,14 @@ class Line:
             self._length = 0
 
     def say(self, line: str) -> None:
-        """Another line, after this one has ended."""
+        """Show another line after this one has ended."""
         if self._shows:
             self._stream.write(line + "\n")
             self._stream.flush()
 
     def show(self) -> None:
-        """Write what is to be seen now."""
-        # A line that is wider than the terminal would go on in the next one, and could not be written over.
+        """Write the current text."""
+        # A line wider than the terminal would wrap, and could not be overwritten.
         line = self.text()[: shutil.get_terminal_size().columns - 1]
         if self._shows and line:
             self._shown = monotonic()
@@ -73,7 +75,7 @@ class Line:
             self._length = len(line)
 
     def _tick(self) -> None:
-        """Let the clock of the line go on while nothing is told."""
+        """Let the clock of the line advance when nothing is reported."""
         while not self._ended.wait(TICK):
             with self._lock:
                 if monotonic() - self._shown >= TICK:
@@ -81,14 +83,15 @@ class Line:
 
 
 class Bar(Line):
-    """One bar for a whole fit, where the stream is a terminal; nothing where it is not.
+    """A progress bar for a whole fit, if the stream is a terminal; otherwise nothing is shown.
 
-    It shows the share that is done, the time since the start and the time that is left, which go on between two
-    messages too.
+    It shows the share that is done, the time since the start and the remaining time, which also advance between two
+    reports.
 
     Parameters
     ----------
-    stream : where the line goes; None is standard error
+    stream : text file or None, default=None
+        Where the line goes. None means standard error.
 
     Examples
     --------
@@ -100,11 +103,11 @@ class Bar(Line):
     def __init__(self, stream: TextIO | None = None):
         super().__init__(stream)
         self.last: Progress | None = None
-        """The last message, None where there was none or nobody looks."""
+        """The last report; None if there was none or nothing is shown."""
         self._told = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Show this state, unless the one before has only just been shown."""
+        """Show this state, unless the previous one was shown a moment ago."""
         if not self._shows:
             return
         with self._lock:
@@ -122,7 +125,7 @@ class Bar(Line):
 
     @staticmethod
     def line(progress: Progress) -> str:
-        """The state as text."""
+        """Return the state as text."""
         text = (
             f"{bar_of(progress.share)}, {clock(progress.seconds)}, {clock(progress.total_seconds_left)} left; "
             f"pass {progress.number}, {progress.what}: {progress.rows:,} of {progress.n_rows:,} rows"
@@ -131,20 +134,20 @@ class Bar(Line):
 
 
 def bar_of(share: float) -> str:
-    """A share as a bar, and in percent."""
+    """Return a share as a bar, and in percent."""
     done = int(WIDTH * share)
     return f"[{'#' * done}{' ' * (WIDTH - done)}] {100 * share:3.0f} %"
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds, with hours where there are any."""
+    """Return minutes and seconds, with hours if there are any."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def fit_line(model: Any, last: Progress) -> str:
-    """What a fit did, in one line, from the last thing that it told.
+    """Return a summary of a fit in one line, from its last report.
 
     Examples
     --------
@@ -155,7 +158,7 @@ def fit_line(model: Any, last: Progress) -> str:
     >>> fit_line(model, seen[-1]._replace(seconds=2.5))
     'fitted in 2.5 s: 3 passes over 40 rows'
     """
-    passes = last.number - 1  # the last message is of the solution
+    passes = last.number - 1  # the last report is about the solution
     parts = [f"{passes} {'pass' if passes == 1 else 'passes'} over {last.n_rows:,} rows"]
     report = getattr(model, "convergence_", None)
     if report is not None:

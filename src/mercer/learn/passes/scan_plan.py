@@ -1,8 +1,8 @@
 """The pass planner: what the steps of a fit need of the rows, served by as few scans of the table as possible.
 
-A step says what it needs with :meth:`ScanPlan.add`, and the next scan that another step makes serves it on the way. The
-table is scanned again only where a step depends on what another one finds, as the scales of levels depend on which
-levels there are. What needs the targets alone does not cause the features to be read.
+A step states its needs with :meth:`ScanPlan.add`, and the next scan that another step makes serves them along the way.
+The table is scanned again only if a step depends on the results of another one, as the scales of levels depend on which
+levels there are. A need of targets alone does not cause the features to be read.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Found = TypeVar("Found")
 
 
 class Need(ABC):
-    """What a step needs of a scan: it is shown every block of rows, in order."""
+    """What a step needs of a scan, which passes every block of rows to it, in order."""
 
     needs_features = True
-    """Whether it looks at more than targets and weights."""
+    """Whether it uses more than targets and weights."""
 
     @abstractmethod
     def begin(self) -> None:
-        """A scan begins; what an earlier one found that did not come to its end is dropped."""
+        """Start with a new scan; the results of an earlier one that was not completed are discarded."""
 
     @abstractmethod
     def update(self, block: Block, first: int) -> None:
-        """The next block, whose first row has this number."""
+        """Process the next block, whose first row has this number."""
 
     def join(self, later: Self) -> None:
         """Take over what another has found in the partitions after those of this one."""
@@ -51,20 +51,21 @@ EMPTY: Mapping[str, Need] = MappingProxyType({})
 
 
 class ScanPlan:
-    """Scans of one table, each of which serves all that is needed when it begins.
+    """Scans of one table, each of which serves all needs that are pending when it starts.
 
     Parameters
     ----------
     table : Table
+        The rows.
     passes : Passes
-        Told of every scan.
+        Reports every scan.
     needs : mapping of str to Need, default={}
         What the first scan serves, by names.
 
     Attributes
     ----------
     settled : Settled or None
-        What a pilot over these rows has chosen and learned, where there was one.
+        What a pilot on these rows has chosen and learned, if there was one.
     """
 
     def __init__(self, table: Table, passes: Passes, needs: Mapping[str, Need] = EMPTY):
@@ -74,11 +75,11 @@ class ScanPlan:
         self._waiting: dict[str, Need] = dict(needs)
 
     def add(self, what: str, need: Need) -> None:
-        """Let the next scan serve this."""
+        """Let the next scan serve this need."""
         self._waiting[what] = need
 
     def scan(self, what: str) -> Iterator[Block]:
-        """All blocks, for the step of this name and for all that is waiting."""
+        """Yield all blocks, for the step with this name and for all pending needs."""
         return self._served([what, *self._waiting], self.table.blocks())
 
     def found(
@@ -113,7 +114,7 @@ class ScanPlan:
         return found
 
     def finish(self) -> None:
-        """Scan for what is still waiting, if anything is: the targets alone where they are enough."""
+        """Scan for all pending needs, if there are any: only the targets if they are sufficient."""
         if self._waiting:
             whole = any(need.needs_features for need in self._waiting.values())
             if isinstance(self.table, PartitionedTable):
@@ -132,7 +133,7 @@ class ScanPlan:
                 need.update(block, first)
             yield block
             first += block.X.shape[0]
-        self._waiting = {}  # not before: a scan that is left early has served nobody
+        self._waiting = {}  # not earlier, since a scan that ends early has served no need
 
 
 def looked_at(
@@ -161,17 +162,17 @@ def all_of(blocks: Iterable[Block]) -> None:
 
 
 class RowSample(Need):
-    """The rows that :meth:`mercer.data.Rows.choose` names, as they are before any preparation.
+    """The rows that :meth:`mercer.data.Rows.choose` returns, before any preparation.
 
-    Row i carries the i-th word of a stream, and the smallest words win, so that the number of rows need not be known.
-    A smaller sample is part of a larger one.
+    Row i has the i-th word of a stream, and the rows with the smallest words are chosen, so that the number of rows
+    need not be known. A smaller sample is part of a larger one.
 
     Parameters
     ----------
     rng : Stream
-        Names the sample.
+        Determines the sample.
     count : int
-        How many rows there are in it, at most.
+        The largest number of rows in it.
     """
 
     def __init__(self, rng: Stream, count: int):
@@ -191,7 +192,7 @@ class RowSample(Need):
             self._parts.append((first + chosen, rows_of(block, chosen)))
             self._words = np.concatenate([self._words, words[chosen]])
             self._numbers = np.concatenate([self._numbers, first + chosen])
-        spare = max(self._count // 4, BLOCK_ROWS)  # so that rows are not dropped after every block, which takes time
+        spare = max(self._count // 4, BLOCK_ROWS)  # avoids dropping rows after every block, which takes time
         if len(self._words) > self._count + spare:
             self._drop_largest()
 
@@ -218,17 +219,17 @@ class RowSample(Need):
         return bool(np.isin(numbers, self._numbers).all())
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
-        """The rows of these numbers, which rise, one part per block that has some."""
+        """Return the rows with these increasing numbers, one part per block that has some."""
         return [part_of(block.X, places) for block, places in self._places(numbers)]
 
     def numbers(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most ``count`` rows, which rise: a smaller sample than this one, or all of it."""
+        """Return the increasing numbers of at most ``count`` rows: a smaller sample than this one, or all of it."""
         if len(self._numbers) <= count:
             return self._numbers
         return np.sort(self._numbers[np.argpartition(self._words, count)[:count]])
 
     def block(self, count: int) -> Block:
-        """The same rows, with their targets and weights."""
+        """Return the same rows, with their targets and weights."""
         return concatenated([rows_of(block, places) for block, places in self._places(self.numbers(count))])
 
     def _places(self, numbers: NDArray[np.int64]) -> Iterator[tuple[Block, NDArray[np.int64]]]:

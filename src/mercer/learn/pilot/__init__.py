@@ -1,1 +1,1 @@
-"""The pilot: a search on a few thousand rows for what a learner is not told."""
+"""The pilot: trials on a few thousand rows that choose what a learner leaves open."""

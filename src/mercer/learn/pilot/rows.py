@@ -37,25 +37,28 @@ class DistinctRows(NamedTuple):
 
 
 def distinct_rows(X: Any, Y: Matrix, weight: Matrix, seed: int) -> DistinctRows:
-    """The distinct rows of a sample.
+    """Return the distinct rows of a sample.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_columns)
         Rows of numbers.
     Y : ndarray of shape (n_rows, n_targets)
+        Their targets.
     weight : ndarray of shape (n_rows,)
+        Their weights.
     seed : int
         Another seed gives another order.
 
     Returns
     -------
     DistinctRows
+        The rows in their order, with their weights.
     """
     key = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
     found: dict[bytes, tuple[bytes, int]] = {}
     total: dict[bytes, float] = {}
-    # Rows in float64 are ordered as those of float32 are that they are rounded to: precision changes no choice.
+    # Rows in float64 are ordered like their float32 roundings, so that precision does not change the choice.
     for number, (whole, rounded) in enumerate(zip(row_bytes(X, np.float64), row_bytes(X, np.float32), strict=True)):
         if weight[number] > 0.0:
             row = whole + Y[number].tobytes()

@@ -71,7 +71,7 @@ class Family(NamedTuple):
 
 
 def matern(nu: float) -> Callable[[float], Kernel]:
-    """Matern kernels by the inverse of their squared length scale."""
+    """Return a function that makes Matern kernels from the inverse of their squared length scale."""
     return lambda gamma: Matern(nu=nu, length_scale=1.0 / math.sqrt(gamma))
 
 
@@ -167,7 +167,7 @@ class Pilot:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def _all(self, scale: str | None) -> Any:
-        """All rows of the pilot in a way of scaling."""
+        """Return all rows of the pilot with a scaling."""
         if scale not in self._prepared:
             prepared = self.preparation.rescaled(scale)(self._X)[self._rows.numbers]
             self._prepared[scale] = prepared.astype(np.float64)
@@ -179,7 +179,7 @@ class Pilot:
         return slice(self._rows.n_held, None)
 
     def _tried(self, candidate: Candidate, rows: slice, features: int, scales: Matrix | None = None) -> RidgeTrial:
-        """One trial, which is noted."""
+        """Run one trial and record it."""
         X, Y, weight = self._all(candidate.scale)[rows], self.Y[rows], self.weight[rows]
         X = X if scales is None else X * scales
         map = self.make_map(candidate.kernel, min(features, self.width))
@@ -189,7 +189,7 @@ class Pilot:
         return found
 
     def _held(self, trial: RidgeTrial, scale: str | None, scales: Matrix | None) -> Matrix | None:
-        """Errors of the rows that are held out, relative to the spread of all targets; None where there are none."""
+        """Return errors of the held-out rows relative to the spread of all targets; None if there are none."""
         count = self._rows.n_held
         if count == 0:
             return None
@@ -201,7 +201,7 @@ class Pilot:
     # -- decisions -----------------------------------------------------------------------------------------------------
 
     def _candidates(self, scale: str | None, of: Iterable[tuple[Family, Iterable[float]]]) -> list[Candidate]:
-        """Kernels with bandwidths in units of 1 over the total variance of the columns, from smooth to rough."""
+        """Return kernels with bandwidths in units of 1 over the total variance of the columns, from smooth to rough."""
         return kernels_of(scale, of, 1.0 / total_variance(self._all(scale)[self._searched]))
 
     def _scale(self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None) -> str | None:
@@ -297,13 +297,13 @@ class Pilot:
 
 
 def kernels_of(scale: str | None, of: Iterable[tuple[Family, Iterable[float]]], unit: float) -> list[Candidate]:
-    """Kernels with bandwidths in this unit, from smooth to rough."""
+    """Return kernels with bandwidths in this unit, from smooth to rough."""
     made = [Candidate(scale, family.make(unit * step), family, unit * step) for family, steps in of for step in steps]
     return sorted(made, key=lambda one: one.smoothness)
 
 
 def total_variance(X: Any) -> float:
-    """The sum of the variances of the columns; 1 where no column varies."""
+    """Return the sum of the variances of the columns; 1 if no column varies."""
     if sp.issparse(X):
         squares = X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))
         return float(np.asarray(squares).sum()) or 1.0

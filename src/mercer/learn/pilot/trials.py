@@ -93,7 +93,7 @@ class TrialFeatures:
         return restored(self.map.parameters_.landmarks, self.map.n_features_in_)
 
     def of(self, X: Any) -> Matrix:
-        """The features of rows."""
+        """Return the features of rows."""
         Z = self.map.transform(X)
         if self.factor is None:
             return Z
@@ -106,7 +106,7 @@ class TrialFeatures:
 
 
 def cholesky(gram: Matrix) -> Matrix:
-    """The lower factor of a kernel matrix, with as little on its diagonal as makes it positive definite."""
+    """Return the lower factor of a kernel matrix, after the smallest sufficient increase of its diagonal."""
     size = float(np.trace(gram)) / len(gram) or 1.0
     for jitter in JITTERS:
         factor, failed = scipy.linalg.lapack.dpotrf(gram + jitter * size * np.eye(len(gram)), lower=1, clean=1)
@@ -178,7 +178,7 @@ def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, wei
 
 
 def best_penalty(errors: Matrix) -> int:
-    """The place of the least error; of those that agree to six digits the last, whose penalty is the largest."""
+    """Return the position of the smallest error; of errors that agree to six digits, that of the largest penalty."""
     return int(np.flatnonzero(errors <= np.min(errors) * (1.0 + 1e-6))[-1])
 
 
@@ -195,7 +195,7 @@ def clearly_better(errors: Matrix, other: Matrix, by: float = 1.0) -> bool:
 
 
 def smoothest(trials: Sequence[RidgeTrial]) -> int:
-    """The place of the first trial that is not worse than the best, where trials go from smooth to rough."""
+    """Return the position of the first trial, from smooth to rough, that is not worse than the best."""
     best = min(range(len(trials)), key=lambda place: trials[place].error)
     return next(
         place for place, trial in enumerate(trials) if place == best or not_worse(trial.errors, trials[best].errors)

@@ -18,7 +18,7 @@ BUDGET, ROW_BUDGET = 1e11, 2e7
 
 
 def wider_widths(gain: float) -> Iterator[int]:
-    """Widths that are worth their features where doubling has lowered the error by this share, from the least."""
+    """Yield the widths that are worth their features if doubling has reduced the error by this share, in order."""
     width = LEARNER_WIDTH
     while gain >= WORTH and 2 * width <= WIDEST_LEARNER:
         width, gain = 2 * width, gain / 2.0

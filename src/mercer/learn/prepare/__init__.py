@@ -1,1 +1,1 @@
-"""From what users have to rows of numbers: levels, dates, gaps and scales of columns."""
+"""From user data to rows of numbers: levels, dates, missing values and scales of columns."""

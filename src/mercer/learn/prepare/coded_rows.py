@@ -1,4 +1,4 @@
-"""Rows of frames whose levels are known by number, as dense rows or as CSR.
+"""Rows of data frames whose levels are codes, as dense rows or as CSR.
 
 A CSR row stores its numbers and one entry per column of levels, however many levels there are.
 """
@@ -18,9 +18,9 @@ from .tails import Tails
 MOST_DENSE = 512
 """With more levels than this, in all columns together, prepared rows are CSR."""
 FREQUENT = 1.0 / 32.0
-"""The share of rows from which on a level is frequent: there are at most 32 such levels in a column."""
+"""A level in at least this share of rows is frequent: there are at most 32 such levels in a column."""
 ABSENT, UNSEEN = -1, -2
-"""In place of the number of a level: there is none, or none of this name."""
+"""Codes for a missing level, and for an unknown one."""
 
 Vector = NDArray[np.float64]
 Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -49,7 +49,13 @@ class NumberColumns(NamedTuple):
     def entries(
         self, moved: NDArray[np.bool_], filling: NDArray[Any] | None, dtype: np.dtype[Any]
     ) -> Iterator[Entries]:
-        """All of them, with their rows and columns."""
+        """Yield all entries, with their rows and columns.
+
+        Yields
+        ------
+        tuple of ndarrays
+            Rows, columns and values.
+        """
         values = self.values.astype(dtype)
         values = values if filling is None else np.where(np.isnan(values), filling, values)
         rows, columns = np.indices(values.shape)
@@ -65,7 +71,7 @@ class LevelColumn(NamedTuple):
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
-        """Which rows have none; a column that had no levels in fit has nothing to fill."""
+        """The rows without a level; a column that had no levels in fit has nothing to fill."""
         return (self.codes == ABSENT) & (self.width > 0)
 
     def summary(self, weight: Vector | None) -> Summary:
@@ -90,7 +96,13 @@ class LevelColumn(NamedTuple):
     def entries(
         self, moved: NDArray[np.bool_], filling: NDArray[Any] | None, dtype: np.dtype[Any]
     ) -> Iterator[Entries]:
-        """Those that are not zero, and all of the columns that are moved, with their rows and columns."""
+        """Yield the entries that are not zero, and all of the columns that are moved, with their rows and columns.
+
+        Yields
+        ------
+        tuple of ndarrays
+            Rows, columns and values.
+        """
         everywhere = np.flatnonzero(moved)
         values = (self.codes[:, None] == everywhere).astype(dtype)
         if filling is not None:
@@ -108,7 +120,7 @@ class LevelColumn(NamedTuple):
 
 
 class CodedRows(NamedTuple):
-    """Rows of a frame in which every level is still a number of a level."""
+    """Rows of a data frame in which every level is still a code."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -124,7 +136,7 @@ class CodedRows(NamedTuple):
         return min(((int(np.argmax(part.gaps)), part.first) for part in self.parts if part.gaps.any()), default=None)
 
     def tamed(self, tails: Tails, filling: Vector | None) -> CodedRows:
-        """Rows whose numbers are filled, and tamed where they are to be."""
+        """Return rows whose numbers are filled, and tamed if required."""
         return self._replace(parts=[self._tamed(part, tails, filling) for part in self.parts])
 
     @staticmethod
@@ -137,7 +149,7 @@ class CodedRows(NamedTuple):
         return part._replace(values=here.of(values.astype(part.values.dtype)))
 
     def with_indicators(self, firsts: NDArray[np.int64]) -> CodedRows:
-        """Rows with columns that are 1 where there are gaps in those parts that begin with these columns."""
+        """Return rows with additional columns that are 1 for missing values in the parts starting there."""
         gaps = {part.first: part.gaps for part in self.parts}
         rows, width = self.shape
         more = [
@@ -146,7 +158,7 @@ class CodedRows(NamedTuple):
         return CodedRows((rows, width + len(more)), self.dtype, [*self.parts, *more])
 
     def dense(self) -> NDArray[Any]:
-        """Rows as they are: a column of 0 and 1 for every level, NaN in all of them where there is a gap."""
+        """Return dense rows: a column of 0 and 1 for every level, NaN in all of them for a missing value."""
         out = np.empty(self.shape, dtype=self.dtype)  # once: levels may be many
         for part in self.parts:
             if isinstance(part, NumberColumns):
@@ -160,7 +172,7 @@ class CodedRows(NamedTuple):
         return out
 
     def sparse(self, offset: Vector | None, factor: Vector | None, filling: Vector | None) -> Any:
-        """Rows as CSR, filled, moved and scaled; a column that is moved is stored in every row."""
+        """Return rows as CSR, filled, moved and scaled; a column that is moved is stored in every row."""
         places = np.arange(self.shape[1])
         offset = np.zeros(self.shape[1]) if offset is None else offset
         factor = np.ones(self.shape[1]) if factor is None else factor

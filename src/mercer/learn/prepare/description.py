@@ -1,4 +1,4 @@
-"""What a preparation does to columns, in sentences."""
+"""A description, in sentences, of what a preparation does to columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCALED = {
     "common": "all columns are multiplied by the same factor",
     "unit": "rows are scaled to norm 1",
     "minmax": "columns are shifted and scaled to run from 0 to 1",
-    None: "numbers are taken as they are, without scaling",
+    None: "numbers are not scaled",
 }
 
 
@@ -30,9 +30,7 @@ def description(preparation: Preparation) -> tuple[str, ...]:
     found += [*_levels(preparation), *_left_out(preparation), *_gaps(preparation), *_tails(preparation)]
     found.append(SCALED[preparation.scale])
     if preparation.tails == "tame" and preparation.scale == "standard":
-        found.append(
-            f"no column reaches over more than {WIDEST:g} units, and the levels of a column count as one column"
-        )
+        found.append(f"no column extends beyond {WIDEST:g} units, and the levels of a column count as one column")
     if preparation.column_scales is not None:
         scales = preparation.column_scales
         found.append(
@@ -60,8 +58,8 @@ def _left_out(preparation: Preparation) -> Iterable[str]:
             filling = preparation.filling
             is_empty = filling is not None and bool(np.isnan(filling[list(places)]).all())
             (empty if is_empty else constant).append(name)
-    yield from counted(constant, "is constant and is left out", "are constant and are left out")
-    yield from counted(empty, "has no entries and is left out", "have no entries and are left out")
+    yield from counted(constant, "is constant and is dropped", "are constant and are dropped")
+    yield from counted(empty, "has no entries and is dropped", "have no entries and are dropped")
 
 
 def _gaps(preparation: Preparation) -> Iterable[str]:
@@ -69,20 +67,20 @@ def _gaps(preparation: Preparation) -> Iterable[str]:
         return
     if preparation.indicated is not None:
         names = [preparation.source_of(place) for place in preparation.indicated.tolist()]
-        how = "gaps, which a column of 0 and 1 marks"
+        how = "missing values, marked by a column of 0 and 1"
         yield from counted(names, f"has {how}", f"have {how} for each")
-    or_median = "" if preparation.tamed is None else ", or its median where it has heavy tails"
-    yield f"a gap is filled with the mean of its column{or_median}"
+    or_median = "" if preparation.tamed is None else ", or its median if it has heavy tails"
+    yield f"a missing value is filled with the mean of its column{or_median}"
 
 
 def _tails(preparation: Preparation) -> Iterable[str]:
     if preparation.tamed is not None:
         names = [preparation.source_of(place) for place in preparation.tamed.columns.tolist()]
-        yield from counted(names, "has heavy tails and passes through asinh", "have heavy tails and pass through asinh")
+        yield from counted(names, "has heavy tails, tamed by asinh", "have heavy tails, tamed by asinh")
 
 
 def counted(names: list[str], one: str, several: str) -> Iterable[str]:
-    """What is said of some columns; nothing where there are none."""
+    """Yield a sentence about some columns; nothing if there are none."""
     names = list(dict.fromkeys(names))  # parts of a date have one name
     if len(names) == 1:
         yield f"column {names[0]} {one}"

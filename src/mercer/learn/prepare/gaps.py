@@ -1,4 +1,4 @@
-"""Gaps and infinities in rows: which row, which column, and what to do."""
+"""Missing and infinite values in rows: which row, which column, and what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .preparation import GAP
 
 @contextmanager
 def told_where(X: Any) -> Iterator[None]:
-    """Let an error about NaN or infinity in a matrix or a frame of numbers say where the first one is."""
+    """Make an error about NaN or infinity in a matrix or a data frame say where the first one is."""
     try:
         yield
     except ValueError as error:
@@ -31,7 +31,7 @@ def told_where(X: Any) -> Iterator[None]:
 
 
 def check_complete(table: Table) -> None:
-    """Raise where a feature of some row of a table is missing, in one pass: before hours of work are lost to that."""
+    """Raise an error if a feature of some row of a table is missing, in one pass, before hours of work are lost."""
     table, first = table.features(), 0
     for block in table.blocks():
         found = first_wrong(block.X, table.names)
@@ -43,7 +43,7 @@ def check_complete(table: Table) -> None:
 
 
 def first_wrong(X: Any, names: Sequence[str] | None = None) -> tuple[int, str, float] | None:
-    """The row, the column and the value of the first entry that is missing or infinite, by row."""
+    """Return the row, the column and the value of the first entry that is missing or infinite, by row."""
     if is_frame(X):
         wrong = {name: place for name, part in columns(X).items() if (place := _first_row(plain(part))) is not None}
         if not wrong:
@@ -67,7 +67,7 @@ def first_wrong(X: Any, names: Sequence[str] | None = None) -> tuple[int, str, f
 
 
 def _first_row(part: Any) -> tuple[int, float] | None:
-    """The first row of a column that is not there or infinite, with its value."""
+    """Return the first row of a column that is missing or infinite, with its value."""
     wrong = absent(part) if part.dtype == object else ~np.isfinite(part)
     if not wrong.any():
         return None

@@ -1,4 +1,4 @@
-"""Whether rows are such as a learner takes: matrices and frames in memory, and the columns of files."""
+"""Checks that rows are acceptable to a learner: matrices and data frames in memory, and the columns of files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .preparation import Preparation
 
 
 def checked_rows(machine: Any, X: Any, reset: bool) -> Any:
-    """X as scikit-learn validates it; a frame with levels or dates as it is, tensors as arrays of NumPy."""
+    """Return X as scikit-learn validates it; data frames with levels or dates unchanged, tensors as NumPy arrays."""
     X = to_numpy(X)
     if is_frame(X):
         X = settled(X)
@@ -36,7 +36,7 @@ def checked_rows(machine: Any, X: Any, reset: bool) -> Any:
 
 
 def as_in_fit(table: SourceTable, preparation: Preparation) -> SourceTable:
-    """A table whose columns hold what they held in fit, or nothing at all; else an error."""
+    """Return a table whose columns have the types that they had in fit, or are empty; otherwise raise an error."""
     wanted = {column.name: column.holds for column in preparation.columns or ()}
     found = dict.fromkeys(table.levels, "levels") | {name: f"{kind}s" for name, kind in table.times.items()}
     for name in sorted(table.names or ()):
@@ -44,6 +44,6 @@ def as_in_fit(table: SourceTable, preparation: Preparation) -> SourceTable:
         if before == now:
             continue
         if not table.is_missing(name):
-            raise ValueError(f"column {name!r} had {before} in fit and has {now} now")
-        table = table.framed()  # in a matrix nobody would know which column is the one that is missing
+            raise ValueError(f"column {name!r} contained {before} in fit, but contains {now} now")
+        table = table.framed()  # in a matrix the missing column could not be identified
     return table

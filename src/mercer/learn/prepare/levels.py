@@ -1,4 +1,4 @@
-"""Columns of frames and their levels: which become columns of their own, and which are rare and share one."""
+"""Columns of data frames and their levels: which become separate columns, and which are rare and share one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from ...data.times import PARTS
 
 MANY = 20
-"""A column of more levels than this may have rare ones."""
+"""A column with more levels than this may have rare ones."""
 RARE_ROWS, RARE_SHARE = 10, 1.0 / 200.0
-"""A level is rare in fewer rows than this, or than this share of them if that is less, or in one alone."""
+"""A level is rare if it has fewer rows than this, or than this share of them if that is less, or only one."""
 
 
 class Column(NamedTuple):
-    """A column of a frame: of numbers, of levels, each of which becomes a column of 0 and 1, or of times.
+    """A column of a data frame: of numbers, of levels, each of which becomes a column of 0 and 1, or of times.
 
     ``time`` is "date" or "duration", which become numbers of days, or None. Levels that are ``rare`` share one column,
     after those of ``levels``.
@@ -30,29 +30,29 @@ class Column(NamedTuple):
 
     @property
     def holds(self) -> str:
-        """What the column has: "levels", "numbers", "dates" or "durations"."""
+        """The content of the column: "levels", "numbers", "dates" or "durations"."""
         return f"{self.time}s" if self.time is not None else "numbers" if self.levels is None else "levels"
 
     def width(self, dates: str) -> int:
-        """How many columns of numbers it becomes."""
+        """Return the number of columns of numbers that it becomes."""
         if self.time == "date" and dates == "parts":
             return 1 + len(PARTS)
         return 1 if self.levels is None else len(self.levels) + bool(self.rare)
 
     def labels(self, dates: str) -> list[str]:
-        """What these columns are called."""
+        """Return the names of these columns."""
         if self.levels is None:
             return [self.name, *(f"{self.name}: {part}" for part in PARTS)][: self.width(dates)]
         return [f"{self.name}={level}" for level in self.levels] + [f"{self.name}: rare levels"] * bool(self.rare)
 
 
 def in_order(levels: Any) -> tuple[Any, ...]:
-    """Levels of any types, sorted."""
+    """Return levels of any types, sorted."""
     return tuple(sorted(levels, key=lambda level: (str(type(level)), level)))
 
 
 def rare_levels(counts: Counter[Any]) -> set[Any]:
-    """The levels that are to share a column: none where there are few levels, or where one alone is rare."""
+    """Return the levels that share a column: none if there are few levels, or if only one is rare."""
     filled = counts.total()
     least = max(2.0, min(RARE_ROWS, RARE_SHARE * filled))
     found = {level for level, count in counts.items() if count < least}
@@ -60,11 +60,11 @@ def rare_levels(counts: Counter[Any]) -> set[Any]:
 
 
 def check_hashable(name: str, found: list[Any]) -> None:
-    """Refuse entries that are no levels, such as lists and complex numbers."""
+    """Refuse entries that cannot be levels, such as lists and complex numbers."""
     for kind in {type(one) for one in found}:
         if kind.__hash__ is None or issubclass(kind, complex | np.complexfloating):
             row = next(row for row, one in enumerate(found) if type(one) is kind)
             raise TypeError(
                 f"column {name!r} has {reprlib.repr(found[row])} of type {kind.__name__}; expected numbers, text, "
-                "truth values or dates: leave the column out, or turn it into such"
+                "truth values or dates: exclude the column, or convert it to one of these"
             )

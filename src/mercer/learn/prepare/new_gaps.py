@@ -1,4 +1,4 @@
-"""Gaps in new rows where the rows of ``fit`` had none: counted as rows are prepared, and told once."""
+"""Missing values in new rows of columns that had none in ``fit``: counted during preparation, and reported once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..._caller import warn_caller
 
 
 class NewGaps:
-    """How many gaps there are in columns that had none in ``fit``, by column."""
+    """The number of missing values in columns that had none in ``fit``, by column."""
 
     def __init__(self) -> None:
         self._counted: list[dict[str, int]] = []  # threads append to it
@@ -19,16 +19,16 @@ class NewGaps:
         return f"NewGaps(told={self._told})"
 
     def note(self, names: list[str], counts: NDArray[np.int64]) -> None:
-        """Gaps in columns of these names, some of which may be 0."""
+        """Count missing values in columns with these names; counts may be 0."""
         if not self._told and counts.any():
             self._counted.append({name: int(count) for name, count in zip(names, counts, strict=True) if count})
 
     def clear(self) -> None:
-        """Count anew."""
+        """Reset the counts."""
         self._counted.clear()
 
     def tell(self) -> None:
-        """Warn of what was counted, if anything was, the first time."""
+        """Issue a warning about what was counted, the first time that there is something."""
         total: dict[str, int] = {}
         while self._counted:
             for name, count in self._counted.pop().items():
@@ -38,6 +38,6 @@ class NewGaps:
             each = ", ".join(f"{name}: {total[name]:,}" for name in sorted(total)[:10])
             more = f" and {len(total) - 10:,} more" if len(total) > 10 else ""
             warn_caller(
-                f"{sum(total.values()):,} gaps are filled with the means of their columns, which had none in fit "
-                f"({each}{more}); this is said once",
+                f"{sum(total.values()):,} missing values are filled with the means of their columns, which had none in "
+                f"fit ({each}{more}); this warning is issued once",
             )

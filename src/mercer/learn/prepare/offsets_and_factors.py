@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDEST = 12.0
-"""Units that a column of a table reaches over, at most, where tails are tamed; 100 million normal numbers stay within.
+"""The largest extent of a column of a table if tails are tamed, in units; 100 million normal numbers stay within it.
 
-A column that is 0 but for one row in a million would have that row 1,000 deviations away.
+In a column that is 0 except in one row in a million, that row would be 1,000 deviations away.
 """
 
 Vector = NDArray[np.float64]
@@ -43,7 +43,7 @@ class Spread(NamedTuple):
 def offset_and_factor(
     scale: str | None, found: Spread, is_sparse: bool, tamed: bool
 ) -> tuple[Vector | None, Vector | None]:
-    """What a scale subtracts and multiplies by; None where it does not, and zeros of sparse rows are never moved."""
+    """Return what a scale subtracts and multiplies by, or None; zeros of sparse rows are never moved."""
     if scale == "standard":
         return scaled_by(found.size if tamed else found.deviation, found.mean, is_sparse)
     if scale == "minmax" and is_sparse:
@@ -59,16 +59,16 @@ def offset_and_factor(
 
 
 def scaled_by(size: Vector, offset: Vector, is_sparse: bool) -> tuple[Vector | None, Vector]:
-    """Columns in these units, from these offsets on."""
+    """Return columns in these units, starting from these offsets."""
     # A column that is constant but for rounding is left at its offset: it carries nothing.
     constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
     return None if is_sparse else offset, 1.0 / np.where(constant, 1.0, size)
 
 
 def within_reach(values: NDArray[Any]) -> NDArray[Any]:
-    """Scaled entries as they are, but the logarithm of what goes further than ``WIDEST`` units from 0.
+    """Return scaled entries unchanged up to ``WIDEST`` units from 0, and growing logarithmically beyond.
 
-    No row that was learned from goes so far. A new one may, and the features of a map would then have no digits left.
+    No training row goes that far. A new one may, and the features of a map would then have no digits left.
     """
     if values.size == 0 or max(values.max(), -values.min()) <= WIDEST:
         return values
@@ -80,7 +80,7 @@ def within_reach(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def reach_slopes(values: Vector) -> Vector:
-    """Derivatives of what :func:`within_reach` makes of entries."""
+    """Return the derivatives of :func:`within_reach` at entries."""
     return 1.0 / (1.0 + np.maximum(np.abs(values) - WIDEST, 0.0))
 
 

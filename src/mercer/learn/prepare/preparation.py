@@ -1,4 +1,4 @@
-"""From what users have to rows of numbers: levels become columns of 0 and 1, dates days, gaps are filled.
+"""From user data to rows of numbers: levels become columns of 0 and 1, dates become days, missing values are filled.
 
 A :class:`Preparation` is learned once, in one pass over blocks, and then frozen: it is part of the model.
 """
@@ -37,19 +37,19 @@ from .unit_rows import pull_unit_rows, unit_rows
 
 SCALES = ("auto", "standard", "common", "unit", "minmax", None)
 COLUMN_SCALES = ("standard", "common", "minmax")
-"""Scales that multiply columns by what was learned of them."""
+"""Scales that multiply columns by values learned from them."""
 TAMED_SCALES = ("standard", "minmax")
-"""Scales under which heavy tails are tamed: they treat every column by itself."""
+"""Scales with which heavy tails are tamed: they treat every column separately."""
 MISSING = ("error", "mean", "indicator", "auto")
 UNKNOWN = ("error", "ignore")
 DATES = ("number", "parts")
 TAILS = ("keep", "tame")
 RARE = ("keep", "pool")
 CONSTANT = ("keep", "drop")
-GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such rows out"
-"""What to do about a gap."""
+GAP = "missing='mean' fills it, and drop=True of mercer.data.open removes such rows"
+"""What to do about a missing value."""
 MOST_SORTED = 2**22
-"""Entries of the sample that are sorted for quantiles, about: of many columns some rows are enough."""
+"""The approximate number of entries that are sorted for quantiles: with many columns, some rows are enough."""
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -211,9 +211,9 @@ class Preparation:
         dates: str = "number",
         names: Any = None,
     ) -> Self:
-        """The preparation that suits tables where nothing is asked for.
+        """Return the default preparation for tables.
 
-        Rare levels are pooled, constant columns dropped, and heavy tails tamed where the scale is left to the rows.
+        Rare levels are pooled, constant columns dropped, and heavy tails tamed if the scale is left to the rows.
         """
         tails = "tame" if scale == "auto" else "keep"
         return cls(scale, missing, unknown, dates, names, tails=tails, rare="pool", constant="drop")
@@ -232,11 +232,11 @@ class Preparation:
         return SAMPLED if self.scale == "auto" or self.tails == "tame" else 0
 
     def learn_columns(self, blocks: Iterable[Any]) -> None:
-        """Find the kinds of the columns of frames, and the levels of those that have some."""
+        """Find the kinds of the columns of data frames, and the levels of those that have some."""
         self.take_columns(SeenColumns.of(blocks))
 
     def take_columns(self, seen_columns: SeenColumns | None) -> None:
-        """Have the columns that were seen in all rows; None where these are no frames."""
+        """Take over the columns that were seen in all rows; None if these are not data frames."""
         if seen_columns is None:
             return
         kinds, found = seen_columns
@@ -390,7 +390,7 @@ class Preparation:
         return vector if self.kept is None else vector[self.kept]
 
     def forget(self) -> None:
-        """Drop what other scales would need: what is left is what a model file holds."""
+        """Discard what only other scales would need; the rest is what a model file contains."""
         self._found = None
 
     def rescaled(self, scale: str | None, tails: str | None = None) -> Preparation:
@@ -401,11 +401,11 @@ class Preparation:
         if self._found is None and scale == self.scale and tails in (None, self.tails):
             return copy(self)  # rows that stay as they are: nothing had to be found
         if self._found is None:
-            raise ValueError("what was found of the columns is not kept after the fit: learn the preparation again")
+            raise ValueError("column summaries are not kept after the fit: learn the preparation again")
         if scale not in SCALES or scale == "auto":
             raise ValueError(f"scale must be one of {SCALES[1:]}, found {scale!r}")
         if tails == "tame" and self._found.tails is None:
-            raise ValueError("tails were not looked for: make the preparation with tails='tame'")
+            raise ValueError("tails were not examined: create the preparation with tails='tame'")
         other = copy(self)
         other.scale, other.tails = scale, self.tails if tails is None else tails
         other.kind = self.kind if scale == self.scale else None
@@ -416,7 +416,7 @@ class Preparation:
         """The same with prepared columns multiplied by these numbers, whatever was done to them before."""
         scales = np.array(scales, dtype=np.float64)
         if scales.ndim != 1 or not np.isfinite(scales).all() or (scales < 0.0).any():
-            raise ValueError("the scales of columns must be a vector of finite numbers that are not negative")
+            raise ValueError("the scales of columns must be a vector of finite, nonnegative numbers")
         known = next((one for one in (self.column_scales, self.factor) if one is not None), scales)
         if len(known) != len(scales):
             raise ValueError(f"there are {len(known)} prepared columns, found {len(scales)} scales")
@@ -529,7 +529,7 @@ class Preparation:
         return rows
 
     def encode(self, X: Any) -> Any:
-        """Rows before they are filled and scaled: frames as one dense matrix, missing entries as NaN."""
+        """Return rows before they are filled and scaled: data frames as one dense matrix, missing entries as NaN."""
         self._check_frame(X)
         if not is_frame(X):
             return X
@@ -580,7 +580,7 @@ class Preparation:
         if not is_frame(X) and (self.levelled is not None or self.dated):
             held = next(column for column in self.columns or () if column.holds != "numbers")
             raise ValueError(
-                f"expected a frame with the columns of fit, as column {held.name!r} has {held.holds}; "
+                f"expected a data frame with the columns of fit, since column {held.name!r} contains {held.holds}; "
                 "found a matrix without names"
             )
 
@@ -591,7 +591,7 @@ class Preparation:
         wanted = tuple(Column(name, None) for name in here) if self.columns is None else self.columns
         missing = next((column.name for column in wanted if column.name not in here), None)
         if missing is not None:
-            raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
+            raise ValueError(f"the data frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
         return here, wanted
 
     def _numbers(self, column: Column, values: Any) -> NDArray[Any]:
@@ -609,7 +609,7 @@ class Preparation:
         """Whether a column has the type that it had in fit: False if all of it is missing, and an error otherwise."""
         now = holds(kind_of(values))
         if now != column.holds and kind_of(values) != "empty" and not is_missing(values):
-            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
+            raise ValueError(f"column {column.name!r} contained {column.holds} in fit, but contains {now} now")
         return now == column.holds
 
     def _level_codes(self, column: Column, values: Any) -> NDArray[np.int64]:
@@ -622,15 +622,15 @@ class Preparation:
             known = ", ".join(map(repr, levels[:8])) + (", ..." if len(levels) > 8 else "")
             raise RowError(
                 row,
-                f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}; "
-                "unknown='ignore' lets it stand for " + ("a rare one" if column.rare else "none"),
+                f"column {column.name!r} has the unknown level {found[row]!r} in {{row}}; known levels are {known}; "
+                "unknown='ignore' treats it as " + ("a rare level" if column.rare else "no level at all"),
             )
         if column.rare:
             numbered[numbered == UNSEEN] = len(column.levels or ())
         return numbered
 
     def is_unseen(self, column: Column, values: Any) -> NDArray[np.bool_]:
-        """Which rows of a column have a level that was not learned."""
+        """Return which rows of a column have a level that was not learned."""
         return self._codes(column, values)[1] == UNSEEN
 
     def _codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -686,7 +686,7 @@ class Preparation:
         return RowError(row, f"Input X contains NaN: {{row}}, {self._name_of(number)} is missing; {GAP}")
 
     def _no_mean(self, number: int) -> ValueError:
-        return ValueError(f"{self._name_of(number)} is missing in every row that was learned from: it has no mean")
+        return ValueError(f"{self._name_of(number)} is missing in every training row, so it has no mean")
 
     def _name_of(self, number: int) -> str:
         if self.columns is None and self.names is None:
@@ -694,22 +694,22 @@ class Preparation:
         return f"column {self.source_of(number)!r}"
 
     def encoded_width(self, n_columns: int) -> int:
-        """How many columns there are when levels and dates have become numbers."""
+        """Return the number of columns after levels and dates have become numbers."""
         return n_columns if self.columns is None else sum(self._widths)
 
     def width(self, n_columns: int) -> int:
-        """How many columns of numbers become of so many columns."""
+        """Return the number of prepared columns for this number of columns."""
         kept = self.encoded_width(n_columns) if self.kept is None else len(self.kept)
         return kept + (0 if self.indicated is None else len(self.indicated))
 
     def labels(self, n_columns: int) -> list[str]:
-        """What the prepared columns are called."""
+        """Return the names of the prepared columns."""
         encoded = self.encoded_labels(n_columns)
         kept = encoded if self.kept is None else [encoded[place] for place in self.kept]
         return kept + [f"{self.source_of(int(place))} is missing" for place in self._indicated]
 
     def encoded_labels(self, n_columns: int) -> list[str]:
-        """What the encoded columns are called."""
+        """Return the names of the encoded columns."""
         if self.columns is None:
             return [self.source_of(place) for place in range(n_columns)]
         return [label for column in self.columns for label in column.labels(self.dates)]
@@ -742,18 +742,19 @@ class Preparation:
         return np.concatenate([self._of_kept(encoded), encoded[self._indicated]])
 
     def pullback(self, X: Any, G: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The gradients of a function of prepared rows with respect to the encoded columns, by the chain rule.
+        """Return the gradients of a function of prepared rows with respect to the encoded columns, by the chain rule.
 
         Parameters
         ----------
-        X : rows as they are, dense or CSR, or a frame
+        X : ndarray, CSR matrix or data frame
+            The rows, before preparation.
         G : ndarray of shape (n_rows, n_prepared)
-            Its gradients with respect to the prepared columns.
+            The gradients of the function with respect to the prepared columns.
 
         Returns
         -------
         ndarray of shape (n_rows, n_encoded)
-            0 at gaps, and for columns that are left out. Levels are taken for numbers between 0 and 1.
+            The gradients; 0 at missing values, and for dropped columns. Levels are treated as numbers between 0 and 1.
         """
         encoded = self._coded(X).dense() if self.sparse_levels else self.encode(X)
         encoded = np.array(dense(encoded), dtype=np.float64)
@@ -807,17 +808,17 @@ class Preparation:
         return column.width(self.dates)
 
     def describe(self) -> tuple[str, ...]:
-        """What is done to columns, in sentences."""
+        """Describe what is done to columns, in sentences."""
         return description(self)
 
     def treating_unknown(self, unknown: str) -> Preparation:
-        """The same with another treatment of unknown levels, for which nothing needs to be learned."""
+        """Return the same with another treatment of unknown levels, for which nothing has to be learned."""
         other = copy(self)
         other.unknown = unknown
         return other
 
     def differs(self, other: Preparation) -> str | None:
-        """What tells two preparations apart, in words."""
+        """Describe the difference between two preparations."""
         named = (
             "scale",
             "missing",
@@ -835,7 +836,7 @@ class Preparation:
                 return f"{name} is {getattr(self, name)!r} here and {getattr(other, name)!r} there"
         for name in ("tamed", "kept", "indicated", "offset", "factor", "filling", "column_scales"):
             if not equal(getattr(self, name), getattr(other, name)):
-                return f"the {name} of the columns was learned from other rows"
+                return f"the {name} of the columns was learned from different rows"
         return None
 
 

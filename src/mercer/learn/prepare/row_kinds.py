@@ -1,6 +1,6 @@
-"""What kind of rows these are, by their look: histograms, images, text or a table, and the scale that suits each.
+"""The kind of rows, by their values: histograms, images, text or a table, and the scale that suits each.
 
-The rule looks at the ranges of columns and at a sample of rows. It fits nothing and asks for no targets.
+The rule uses the ranges of columns and a sample of rows. It fits nothing and uses no targets.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from ..statistics.column_summaries import Summary
 KINDS = {"table": "standard", "histograms": None, "images": "common", "text": "unit"}
 """The scale of every kind."""
 WORDS = {
-    "table": "a table: every column has a unit of its own",
+    "table": "a table: every column has its own unit",
     "histograms": "histograms: no entry is negative and all rows have the same sum",
-    "images": "images, or other columns of one unit: they have one range in common",
+    "images": "images, or other columns with a common unit: they share one range",
     "text": "text: few entries of a row are stored, and none is negative",
 }
-"""What is said of every kind."""
+"""The description of every kind."""
 LEAST_BINS = 3
-"""Columns of a histogram, at least."""
+"""The smallest number of columns of a histogram."""
 EVEN = 0.01
-"""Deviation of the sums of histograms, at most, as a share of their mean."""
+"""The largest deviation of the sums of histograms, relative to their mean."""
 BALANCED = 0.05
-"""Variance of these sums, at most, as a share of the variances of columns: or one large column would do."""
+"""The largest variance of these sums, relative to the variances of columns."""
 LEAST_PIXELS = 50
-"""Columns of an image that are not constant, at least."""
+"""The smallest number of columns of an image that are not constant."""
 MOST_OF_THEM, MOST_OF_THE_RANGE = 0.75, 0.5
-"""The share of an image's columns that reach over such a share of the range of all."""
+"""The share of an image's columns that must cover the second share of the common range."""
 LEAST_WORDS = 100
-"""Columns of text, at least."""
+"""The smallest number of columns of text."""
 FEW = 0.1
-"""Entries of text that are stored, at most, as a share of all."""
+"""The largest share of stored entries of text."""
 
 
 def recognised(total: Summary, sample: Any) -> str:
-    """The kind of rows of numbers, of which there are the summaries of columns and a sample."""
+    """Return the kind of rows of numbers, from summaries of columns and a sample."""
     varying = total.most > total.least
     if not varying.any():
         return "table"

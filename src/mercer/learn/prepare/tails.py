@@ -1,8 +1,8 @@
-"""Heavy tails of columns: which columns have some, and the function that tames them.
+"""Heavy tails of columns: which columns have them, and the function that tames them.
 
-A column of numbers is measured from its median, in units of a spread that a few large entries do not move. Where its
-range goes further than ``HEAVY`` such units it passes through asinh, which is linear near the median and logarithmic
-far from it: the order of the entries stays, and no entry, however large, comes out larger than 711.
+A column of numbers is measured from its median, in units of a spread that a few large entries do not affect. If its
+range extends beyond ``HEAVY`` such units, it passes through asinh, which is linear near the median and logarithmic far
+away: the order of the entries is preserved, and no entry, however large, exceeds 711 afterwards.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Tails(NamedTuple):
     spread: Vector
 
     def tamed(self, values: Any, places: Any = slice(None)) -> Vector:
-        """Entries of these columns, or of those of them that ``places`` name, after taming, in float64."""
+        """Return entries of these columns, or of some of them (``places``), after taming, in float64."""
         largest = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             away = (values.astype(np.float64) - self.centre[places]) / self.spread[places]
         return np.arcsinh(np.clip(away, -largest, largest))
 
     def slopes(self, values: Vector) -> Vector:
-        """Derivatives of what taming makes of entries of these columns, one column each."""
+        """Return the derivatives of taming at entries of these columns, one column each."""
         with np.errstate(over="ignore"):
             return 1.0 / (self.spread * np.hypot(1.0, (values - self.centre) / self.spread))
 
@@ -51,7 +51,7 @@ class Tails(NamedTuple):
             return self.centre + self.spread * np.sinh(values)
 
     def of(self, X: Any) -> Any:
-        """Rows, dense or CSR, with these columns tamed and others as they are."""
+        """Return rows, dense or CSR, with these columns tamed and others unchanged."""
         if not sp.issparse(X):
             out = X.copy()
             out[:, self.columns] = self.tamed(X[:, self.columns])
@@ -70,9 +70,9 @@ class Tails(NamedTuple):
 
 
 def heavy_tails(X: Any, weight: Vector | None, least: Vector, most: Vector) -> Tails:
-    """The columns of a sample of rows whose range, that of all rows, is too wide.
+    """Return the columns of a sample of rows whose range, over all rows, is too wide.
 
-    Where the sample is CSR, only columns whose median is 0 are among them: zeros stay zeros.
+    If the sample is CSR, only columns with median 0 are returned, so that zeros stay zeros.
     """
     if X.shape[0] == 0:
         return Tails(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
@@ -105,7 +105,7 @@ def centre_and_spread(X: Any, weight: Vector | None) -> tuple[Vector, Vector]:
 
 def _distances(X: Any, weight: Vector | None, centre: Vector) -> Vector:
     """The median distance from the centre of entries that are elsewhere; NaN where there are none."""
-    if sp.issparse(X):  # whose centre is 0, or nobody asks
+    if sp.issparse(X):  # the centre is 0 for all columns that matter
         X = X.tocsr(copy=True)
         X.data = np.abs(X.data)
         X.eliminate_zeros()
@@ -116,14 +116,14 @@ def _distances(X: Any, weight: Vector | None, centre: Vector) -> Vector:
 
 
 def quantiles(X: Any, weight: Vector | None, shares: list[float]) -> NDArray[np.float64]:
-    """Quantiles of columns, a row for each: the least entry that so large a share of the weight does not exceed.
+    """Return quantiles of columns, one row for each: the smallest entry that this share of the weight does not exceed.
 
-    Each is an entry of the column, and a row of weight 2 is the same as that row twice. Entries that are missing do not
-    count; a column without others has NaN.
+    Each is an entry of the column, and a row of weight 2 is the same as that row twice. Missing entries do not count; a
+    column without any other entries has NaN.
     """
     if sp.issparse(X):
         return _sparse_quantiles(X, weight, shares)
-    columns = np.ascontiguousarray(X.T, dtype=np.float64)  # one after the other, as they are sorted
+    columns = np.ascontiguousarray(X.T, dtype=np.float64)  # contiguous, since they are sorted
     known = np.count_nonzero(~np.isnan(columns), axis=1)
     if weight is None:
         columns, total = np.sort(columns, axis=1), known.astype(np.float64)

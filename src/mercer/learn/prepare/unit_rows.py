@@ -12,12 +12,12 @@ from ..._array import squares
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of norm 1; a row of zeros stays one."""
+    """Return rows of norm 1; a row of zeros is not changed."""
     limits = np.finfo(X.dtype)
     with np.errstate(over="ignore"):
         found = squares(X)
     odd = ~((found > limits.tiny / limits.eps) & np.isfinite(found))  # a square has overflowed, or has no digits
-    if odd.any():  # by their largest entry first; not by a factor, as that of a small one may overflow in its turn
+    if odd.any():  # divide by their largest entry first; multiplying by its inverse might overflow
         largest = np.asarray(abs(X).max(axis=1).toarray()).ravel() if sp.issparse(X) else np.abs(X).max(axis=1)
         X = divided_rows(X, np.where(odd & (largest > 0.0), largest, 1.0))
         found = squares(X)
@@ -27,7 +27,7 @@ def unit_rows(X: Any) -> Any:
 
 
 def pull_unit_rows(rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The gradients of a function of rows of norm 1 with respect to the rows before; 0 for a row of zeros."""
+    """Return the gradients of a function of rows of norm 1 with respect to the original rows; 0 for a row of zeros."""
     norms = np.sqrt(squares(rows))[:, None]
     units = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
     along = (G * units).sum(axis=1, keepdims=True)

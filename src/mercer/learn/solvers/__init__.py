@@ -1,1 +1,1 @@
-"""What finds coefficients: from moments, or step by step over the features."""
+"""Solvers that find coefficients, from moments or by iterating over the features."""

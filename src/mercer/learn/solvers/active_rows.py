@@ -1,11 +1,11 @@
-r"""The exact kernel machine of the squared hinge, on rows whose kernel matrix is held.
+r"""The exact kernel machine of the squared hinge, on rows whose kernel matrix is in memory.
 
 A machine :math:`f = K \alpha + b` minimises :math:`\alpha^\top K \alpha / 2 + \sum_i c_i \max(0, 1 - y_i f_i)^2`. Rows
 beyond the margin have no coefficient; on the others, the *active* rows, the optimum solves the linear system
-:math:`(K_{aa} + \mathrm{diag}(1 / 2 c_a))\,\alpha_a = y_a - b` with coefficients that add up to 0 where there is an
-intercept. Each of Newton's steps solves it for the rows that are active now (Chapelle, Training a support vector
-machine in the primal, 2007), and the last one has the right ones: usually after some ten steps. Classes are independent
-of each other, and each has few active rows, so that a factor of its system costs little.
+:math:`(K_{aa} + \mathrm{diag}(1 / 2 c_a))\,\alpha_a = y_a - b`, with coefficients that add up to 0 if there is an
+intercept. Each Newton step solves it for the currently active rows (Chapelle, Training a support vector machine in the
+primal, 2007), and the last step has the correct ones, usually after some ten steps. Classes are independent of each
+other, and each has few active rows, so a factor of its system costs little.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Values = NDArray[Any]
 RowNumbers = NDArray[np.int64]
 
 USUAL_STEPS = 10.0
-"""What usual problems took."""
+"""The number of steps that typical problems took."""
 
 
 class MarginSolution(NamedTuple):
@@ -37,20 +37,20 @@ class MarginSolution(NamedTuple):
     values: Matrix
     objectives: Matrix
     gaps: Matrix
-    """The distance to the least objective at most, relative to the objective, by duality."""
+    """An upper bound of the distance from the minimum, relative to the objective, by duality."""
     n_iter: int
     operations: float
-    """Those of its steps, as :func:`step_cost` counts them."""
+    """The operations of its steps, as :func:`step_cost` counts them."""
 
 
 def step_cost(n_rows: int, active: NDArray[Any]) -> float:
-    """Operations of a step: a factor for the active rows of every class, and products with the kernel matrix."""
+    """Return the operations of a step: factors for the active rows, and products with the kernel matrix."""
     factors = float((np.asarray(active, dtype=np.float64) ** 3).sum()) / 3.0
     return factors + product_work(n_rows, n_rows, len(active))
 
 
 class Margins(NamedTuple):
-    """Classes against the rest, on rows whose kernel matrix is held.
+    """Classes against the rest, on rows whose kernel matrix is in memory.
 
     Parameters
     ----------
@@ -59,9 +59,11 @@ class Margins(NamedTuple):
     signs : ndarray of shape (n_rows, n_columns)
         1 for rows of the class and -1 for others.
     weight : ndarray of shape (n_rows,)
-        What the loss of a row counts, the constant C included.
+        The weights of the rows, including the constant C.
     intercept : bool
+        Whether there is an intercept.
     n_jobs : int or None
+        The number of threads.
     """
 
     gram: Values
@@ -73,18 +75,25 @@ class Margins(NamedTuple):
     def minimise(
         self, alpha: Matrix, offset: Matrix, is_active: NDArray[np.bool_] | None, tol: float, max_iter: int
     ) -> MarginSolution:
-        """The coefficients of least objective.
+        """Return the coefficients that minimise the objective.
 
         Parameters
         ----------
-        alpha, offset : ndarray
-            Where to start.
+        alpha : ndarray of shape (n_rows, n_columns)
+            The initial coefficients.
+        offset : ndarray of shape (n_columns,)
+            The initial intercepts.
         is_active : ndarray of shape (n_rows, n_columns) or None
-            Rows that are taken to be active in the first step; None takes those that are.
+            Rows that are active in the first step. None means those that are active at the start.
         tol : float
-            The gap at which a class is done.
+            The gap at which a class is finished.
         max_iter : int
-            The most steps.
+            The largest number of steps.
+
+        Returns
+        -------
+        MarginSolution
+            The solution.
         """
         f, count = self.products(alpha), alpha.shape[1]
         objectives, gaps = np.zeros(count), np.full(count, np.inf)
@@ -129,7 +138,7 @@ class Margins(NamedTuple):
         return found
 
     def solved(self, rows: RowNumbers, column: int, offset: float) -> tuple[Matrix, float]:
-        """The coefficients of these rows that are best if they are the active ones, and how far the intercept rises."""
+        """Return the best coefficients if these rows are the active ones, and the change of the intercept."""
         if len(rows) == 0:
             return np.zeros(0), 0.0
         system = self.gram[np.ix_(rows, rows)]
@@ -145,7 +154,7 @@ class Margins(NamedTuple):
         return u - rise * v, rise
 
     def lengths(self, alpha: Matrix, values: Matrix, way: Matrix, ahead: Matrix, rise: Matrix) -> Matrix:
-        """How far to go with every class: to where the slope of its objective is 0, or to the end of the step."""
+        """Return the step length of every class: to a slope of 0 of its objective, or to the end of the step."""
         fixed, growing, change = (alpha * ahead).sum(axis=0), (way * ahead).sum(axis=0), ahead + rise
         weighted = 2.0 * self.weight[:, None] * self.signs * change
 

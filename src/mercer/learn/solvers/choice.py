@@ -1,7 +1,7 @@
-"""Which solver a machine takes: decided once, by arithmetic, from how large the problem is and never by the clock.
+"""The choice of the solver for a machine: made once, by arithmetic, from the size of the problem and never by time.
 
 Costs are in operations of a product of large matrices in the precision of the rows, to which the constants at the head
-of :mod:`mercer.learn.estimates.time_forecast` convert everything else. How many steps a solver takes is below.
+of :mod:`mercer.learn.estimates.time_forecast` convert everything else. The numbers of steps of solvers are below.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ from .wide import wide_cost
 from .wide_ridge import is_near, wide_ridge_cost
 
 LEAST_LANDMARKS = 512
-"""Of fewer landmarks, whitened features cost next to nothing, and their solver ends with a bound on the distance."""
+"""With fewer landmarks, whitened features cost almost nothing, and their solver ends with a bound on the distance."""
 NEWTON_STEPS, INNER_STEPS, ACTIVE = 8.0, 10.0, 0.4
-"""What usual problems took on landmarks: steps, products in each, and the share of rows that enter these."""
+"""Typical numbers on landmarks: steps, products in each, and the share of rows that take part in these."""
 LEAST_WIDTH = 16384
-"""Of fewer features second moments are made as long as they fit: their solver ends with a bound on the distance."""
+"""With fewer features, second moments are computed if they fit: their solver ends with a bound on the distance."""
 WIDE_PASSES = 60.0
-"""What usual problems took without second moments."""
+"""The number of passes that typical problems took without second moments."""
 CANDIDATE_LANDMARKS = 1024
-"""Of the machine that tells which rows of an exact one are near the margin."""
+"""The number of landmarks of the machine that finds the rows of an exact one near the margin."""
 MOST_ROWS = 2.0
-"""Rows for every feature up to which the exact machine may take the place of a map: predictions take so much longer."""
+"""The largest number of rows per feature for which an exact machine may replace a map: predictions take longer."""
 LEAST_SHARE = 1e-6
-"""The least alpha, as a share of k(x, x), for which a kernel matrix is factored without being asked for.
+"""The smallest alpha, as a share of k(x, x), for which a kernel matrix is factored unless requested.
 
-Nearly equal rows with less are a matter of rounding, which solvers on features cut off.
+With smaller values the result for nearly equal rows depends on rounding, which solvers on features cut off.
 """
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
-"""Losses that are smoothed ever more sharply, and whose solver on landmarks has a factor for every column."""
+"""Losses that are smoothed less and less, and whose solver on landmarks has a factor for every column."""
 
 
 class SolverCost(NamedTuple):
-    """Which solver a fit has taken, and what it cost, in operations of a product of large matrices.
+    """The solver that a fit has used, and its cost, in operations of a product of large matrices.
 
     Attributes
     ----------
     name : str
         "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
     expected : float
-        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Of
-        the exact machine, what its candidates let expect, without kernel values. Not a number in models from files of
-        versions that did not count it.
+        The cost that the choice of the solver expected; for a path of penalties, that of all its fits if each started
+        from the beginning. For the exact machine, the expectation from its candidates, without kernel values. Not a
+        number in models from files of versions that did not count it.
     operations : float
-        The same by the passes over the rows that were made. Of "liblinear", which reports its iterations alone, by
+        The cost by the passes over the rows that were made. For "liblinear", which reports only its iterations, by
         these and the passes that each takes: see :func:`mercer.learn.solvers.liblinear.iteration_cost`.
     """
 
@@ -72,51 +72,51 @@ class SolverCost(NamedTuple):
 
     @classmethod
     def of_exact_squares(cls, n_rows: int, n_factors: int) -> SolverCost:
-        """That of least squares with a coefficient for every row, of which all is known before."""
+        """Return the cost of least squares with a coefficient for every row, which is known beforehand."""
         cost = exact_squares_cost(n_rows, n_factors)
         return cls("exact", cost, cost)
 
     @classmethod
     def of(cls, report: Report) -> SolverCost:
-        """That of a solver which iterates."""
+        """Return the cost of an iterative solver."""
         known = report.operations > 0.0
         return cls(report.method, *((report.expected, report.operations) if known else (math.nan, math.nan)))
 
 
 def has_landmark_values(map: Any) -> bool:
-    """Whether a map that is not fitted can be replaced by plain kernel values at its landmarks."""
+    """Whether plain kernel values at its landmarks can replace a map that is not fitted."""
     return isinstance(map, Nystrom) and map.rank is None and isinstance(parsed(map.kernel), Kernel)
 
 
 def has_many_landmarks(map: Any, n_rows: int, width: int) -> bool:
-    """Whether a map has landmarks enough for plain kernel values to pay, and fewer than rows."""
+    """Whether a map has enough landmarks for plain kernel values to pay off, and fewer than rows."""
     return has_landmark_values(map) and LEAST_LANDMARKS <= width < n_rows
 
 
 def check_landmark_values(map: Any) -> None:
-    """Refuse a map that has no such landmarks."""
+    """Refuse a map without such landmarks."""
     if not has_landmark_values(map):
         raise ValueError(
-            "solver='landmarks' is for Nystrom without a rank and with a kernel of mercer.kernels, "
+            "solver='landmarks' requires Nystrom without a rank and with a kernel of mercer.kernels, "
             f"found {type(map).__name__} with {map.kernel!r}"
         )
 
 
 def check_exact_values(map: Any) -> None:
-    """Refuse a kernel whose values at all rows cannot be made."""
+    """Refuse a kernel whose values at all rows cannot be computed."""
     if not has_landmark_values(map):
-        raise ValueError(f"map='exact' is for a kernel of mercer.kernels, found {map.kernel!r}")
+        raise ValueError(f"map='exact' requires a kernel of mercer.kernels, found {map.kernel!r}")
 
 
 def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -> float:
-    """Operations of Newton's method, or of sums, on whitened landmarks, kernel values not counted."""
+    """Return the operations of Newton's method, or of sums, on whitened landmarks, without kernel values."""
     n, D = float(n_rows), float(width)
     whitening = DECOMPOSITION * D**3 + DOUBLE * 2.0 * n * D**2
     return whitening + (factor_cost(n_rows, width) if sums else newton_cost(n_rows, width, n_columns))
 
 
 def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of Newton's method on kernel values at landmarks, the values themselves not counted."""
+    """Return the operations of Newton's method on kernel values at landmarks, without the values themselves."""
     n, D, k = float(n_rows), float(width), float(n_columns)
     factors = (DOUBLE + 2.0) * D**3 / 3.0
     passes = NEWTON_STEPS * (1.0 + INNER_STEPS * ACTIVE)
@@ -125,34 +125,41 @@ def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
 
 
 def sums_cost(extent: Extent) -> float:
-    """Operations of second moments of all rows, and of their solution."""
+    """Return the operations of second moments of all rows, and of their solution."""
     features = FEATURE_OPERATIONS * extent.n_rows * extent.width
     return features + factor_cost(extent.n_rows, extent.width)
 
 
 def path_cost(n_rows: int, width: int, second_pass: bool) -> float:
-    """Operations of second moments, their decomposition, and perhaps of a second pass over all rows."""
+    """Return the operations of second moments, their decomposition, and perhaps of a second pass over all rows."""
     extent, again = Extent(width, n_rows), FEATURE_OPERATIONS * n_rows * width + float(n_rows) * width**2
     return sums_cost(extent) + DECOMPOSITION * float(width) ** 3 + (again if second_pass else 0.0)
 
 
 def exact_squares_cost(n_rows: int, n_factors: int) -> float:
-    """Operations of least squares in which every row has a coefficient.
+    """Return the operations of least squares with a coefficient for every row.
 
     Parameters
     ----------
     n_rows : int
+        The number of rows.
     n_factors : int
-        Factors of the kernel matrix, in float64, and diagonals of their inverses, by which rows are left out.
+        The number of factors of the kernel matrix, in float64, and of diagonals of their inverses, with which rows are
+        left out.
+
+    Returns
+    -------
+    float
+        The number of operations.
     """
     n = float(n_rows)
     return FEATURE_OPERATIONS * n**2 + n_factors * FACTOR_COST * DOUBLE * n**3 / 3.0
 
 
 def exact_margins_cost(n_rows: int, n_columns: int) -> float:
-    """Operations of the exact machine of the squared hinge.
+    """Return the operations of the exact machine of the squared hinge.
 
-    It takes the kernel values of all rows at most, a machine on landmarks, and steps with a factor for the active rows
+    It needs at most the kernel values of all rows, a machine on landmarks, and steps with a factor for the active rows
     of every column.
     """
     active = np.full(n_columns, FACTOR_COST ** (1.0 / 3.0) * ACTIVE * n_rows)
@@ -161,7 +168,7 @@ def exact_margins_cost(n_rows: int, n_columns: int) -> float:
 
 
 def least_cost(extent: Extent) -> float:
-    """Operations of the cheapest solver with second moments, of rows that count alike at first."""
+    """Return the operations of the cheapest solver with second moments, for rows of equal initial weight."""
     size = extent.n_rows, extent.width, extent.columns
     return min(newton_cost(*size), descent_cost(*size, 1.0))
 
@@ -188,13 +195,13 @@ def is_wide(extent: Extent, squared: bool, memory: int | None) -> bool:
 
 
 def wide_solver_cost(extent: Extent, squared: bool) -> float:
-    """Operations that the solver without second moments is expected to take."""
+    """Return the operations that the solver without second moments is expected to take."""
     size = extent.n_rows, extent.width, extent.columns
     return wide_ridge_cost(*size) if squared else wide_cost(*size, WIDE_PASSES)
 
 
 def expected_cost(design: Design, loss: Loss) -> float:
-    """Operations that the solver for this design is expected to take."""
+    """Return the operations that the solver for this design is expected to take."""
     size = design.n_rows, design.n_features, loss.n_columns
     if isinstance(design, LandmarkFeatures):
         return landmark_cost(*size)
@@ -207,7 +214,7 @@ def expected_cost(design: Design, loss: Loss) -> float:
 
 
 def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: bool = False) -> bool:
-    """Whether kernel values at landmarks are the cheaper way for this map; ``sums`` where the other one is by sums."""
+    """Whether kernel values at landmarks are cheaper for this map; ``sums`` if the alternative works by sums."""
     if not has_many_landmarks(map, n_rows, width):
         return False
     return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns, sums)
@@ -217,7 +224,7 @@ def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: boo
 
 
 def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
-    """Whether a machine works on kernel values at the landmarks of this map, without whitened features."""
+    """Whether a machine uses kernel values at the landmarks of this map, without whitened features."""
     if model.solver not in ("auto", "landmarks") or not model.may_iterate:
         return False
     if model.solver == "landmarks":
@@ -227,7 +234,7 @@ def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
 
 
 def cost_on_map(model: LinearMachine, map: Any, extent: Extent) -> float:
-    """Operations of the machine that is taken for this map, which is not fitted."""
+    """Return the operations of the machine that is used for this map, which is not fitted."""
     n_rows, width, squared = extent.n_rows, extent.width, model.loss == "squared"
     if works_on_landmarks(model, map, n_rows):
         return landmark_cost(n_rows, width, extent.columns)

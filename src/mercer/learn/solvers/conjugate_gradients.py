@@ -1,9 +1,9 @@
 """Conjugate gradients for losses of linear models on a wide design.
 
-The Hessians of classes, which precondition Newton's method, take as long as hundreds of passes where there are many
-features. Here one factor turns the gradients of all classes: that of the curvature, on average over classes, of a
-sample of rows. Directions are conjugate as those of Polak and Ribiere, and every step goes to the least objective along
-its own; finding it costs no pass, since decision values are linear in the length of a step.
+The Hessians of classes, which precondition Newton's method, take as long as hundreds of passes if there are many
+features. Here a single factor preconditions the gradients of all classes: that of the curvature, averaged over classes,
+of a sample of rows. Directions are conjugate by the rule of Polak and Ribiere, and every step goes to the minimum along
+its direction; finding it needs no pass, since decision values are linear in the length of a step.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .wide import WideNewton
 from .wide_ridge import WideRidge, is_near
 
 ROWS_A_FEATURE = 4
-"""Rows of the sample: enough to tell directions of high curvature from flat ones."""
+"""The number of rows in the sample: enough to distinguish directions of high curvature from flat ones."""
 PATIENCE = 25
-"""Steps at least before another factor: each of them makes the directions begin anew."""
+"""The smallest number of steps before another factor, after which directions start from the beginning."""
 STEPS, NEWTON_PASSES, ACTIVE = 25, 35, 0.125
-"""What usual problems took: steps here, passes of Newton's method, and the share of rows in a class's Hessian.
+"""Typical numbers: steps here, passes of Newton's method, and the share of rows in a class's Hessian.
 
-Steps grow with the root of the curvature, which says how far beside it ||w||^2 / 2 is from the least one.
+Steps grow with the square root of the curvature, which measures how badly conditioned the problem is.
 """
 MARGIN = 1.5
-"""How much cheaper steps must look to be taken: how many there will be is less certain."""
+"""How much cheaper this method must look to be used, since its number of steps is less certain."""
 STEPS_FOR_ONE = 5
-"""Steps that are allowed in place of one of Newton's method."""
+"""The number of steps allowed in place of one step of Newton's method."""
 
 
 class Descent(Newton):
@@ -45,7 +45,10 @@ class Descent(Newton):
 
     Parameters
     ----------
-    design, loss : what is minimised
+    design : FeatureMatrix
+        The features.
+    loss : Loss
+        The loss to minimise.
     """
 
     name = "conjugate gradients"
@@ -114,7 +117,7 @@ class Descent(Newton):
         return self.direction(gradient, self.precondition(gradient))
 
     def direction(self, gradient: Matrix, turned: Matrix) -> Matrix:
-        """That of the next step, whose length is found afterwards."""
+        """Return the direction of the next step, whose length is found afterwards."""
         energy, direction = self.sums(gradient * turned), -turned
         if self.before is not None:
             last, way, least = self.before
@@ -133,17 +136,17 @@ class Descent(Newton):
         )
 
     def average_factor(self, F: Values) -> Values:
-        """That of I + Z' diag(h) Z, with h the mean over classes, from a sample of the rows where it is positive."""
+        """Return the factor of I + Z' diag(h) Z, with h the mean over classes, from a sample of rows."""
         h = self.loss.curvature(F).mean(axis=1)
         weights, curved = np.zeros_like(h), np.flatnonzero(h)
         if len(curved):
             rows = curved[sampled(len(curved), sample_size(len(curved), self.design.width))]
             weights[rows] = h[rows] * (len(curved) / len(rows))
-        # The transpose of the upper half is the lower one, in the order of LAPACK, which would else copy it.
+        # The transpose of the upper half is the lower one, in the order of LAPACK, which otherwise would copy it.
         return self.factor(self.design.half_moments(weights).T)[0]
 
     def steps_worth_a_factor(self) -> int:
-        """How many steps take as long as a factor."""
+        """Return the number of steps that take as long as a factor."""
         n, D, k = self.design.n_rows, self.design.width, self.loss.n_columns
         return max(PATIENCE, round(factor_cost(sample_size(n, D), D) / pass_cost(n, D, k)))
 
@@ -153,17 +156,17 @@ def sample_size(n_rows: int, width: int) -> int:
 
 
 def factor_cost(n_rows: int, width: int) -> float:
-    """Operations of second moments of rows and their factor."""
+    """Return the operations of second moments of rows and their factor."""
     return n_rows * float(width) ** 2 + float(width) ** 3 / 3.0
 
 
 def pass_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Those of two products with all features, in which few columns make them slower."""
+    """Return the operations of two products with all features, which are slower with few columns."""
     return 4.0 * PRODUCT_COST * n_rows * width * n_columns
 
 
 def usual_steps(curvature: float) -> float:
-    """How many steps usual problems take, whose rows have this curvature before the first step."""
+    """Return the number of steps of typical problems with this initial curvature of rows."""
     return STEPS * (1.0 + math.sqrt(curvature))
 
 
@@ -176,24 +179,24 @@ def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> boo
 
 
 def newton_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations that Newton's method is expected to take."""
+    """Return the operations that Newton's method is expected to take."""
     own = n_columns * factor_cost(round(ACTIVE * n_rows), width)
     return factor_cost(n_rows, width) + own + NEWTON_PASSES * pass_cost(n_rows, width, n_columns)
 
 
 def descent_cost(n_rows: int, width: int, n_columns: int, curvature: float) -> float:
-    """Those of conjugate gradients."""
+    """Return the operations that conjugate gradients are expected to take."""
     steps = usual_steps(curvature) * pass_cost(n_rows, width, n_columns)
     return factor_cost(sample_size(n_rows, width), width) + steps
 
 
 def start_curvature(design: Design, loss: Loss) -> float:
-    """That of a row before the first step, on average."""
+    """Return the average curvature of a row before the first step."""
     return float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
 
 
 def solver_for(design: Design, loss: Loss) -> Newton:
-    """The one that is expected to be done first."""
+    """Return the solver that is expected to finish first."""
     if isinstance(design, LandmarkFeatures):
         return LandmarkHessians(design, loss) if isinstance(loss, SmoothedLoss) else LandmarkNewton(design, loss)
     assert isinstance(design, FeatureMatrix)

@@ -1,4 +1,4 @@
-"""Machines on landmarks whose kernel values are on a device: everything between two steps of a solver stays there."""
+"""Machines on landmarks whose kernel values are on a device, where everything between two steps of a solver stays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DeviceRoot:
 
     @cached_property
     def _single(self) -> Tensor:
-        """T^-1 in float32, for products whose errors the next Newton step mends."""
+        """T^-1 in float32, for products whose errors the next Newton step corrects."""
         return self.factor.inverse.float()
 
     @cached_property
@@ -53,30 +53,30 @@ class DeviceRoot:
         return {}
 
     def turn(self, dtype: Any) -> Tensor:
-        """T^-1 in this precision."""
+        """Return T^-1 in this precision."""
         return self._single if dtype == np.float32 else self.factor.inverse
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """alpha = T^-T w; what stands below the landmarks' rows, such as intercepts, is kept."""
+        """Return alpha = T^-T w; rows below those of the landmarks, such as intercepts, are kept."""
         count = len(self.factor)
         return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
 
     def turned(self, G: Matrix) -> Matrix:
-        """T^-1 g: a gradient in alpha as one in w."""
+        """Return T^-1 g: a gradient with respect to alpha as one with respect to w."""
         count = len(self.factor)
         return np.vstack([self.factor.solve(G[:count]), G[count:]])
 
     def features(self, K: Values) -> Values:
-        """k(x, L) T^-T of rows, in the precision of their kernel values."""
+        """Return k(x, L) T^-T of rows, in the precision of their kernel values."""
         return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
 
     def weights(self, A: Matrix) -> Matrix:
-        """w = T' alpha."""
+        """Return w = T' alpha."""
         count = len(self.factor)
         return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
 
     def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> DeviceTriangular:
-        """The factor of I + c T'T, bordered by the row of an intercept that nothing holds back."""
+        """Return the factor of I + c T'T, bordered by the row of an intercept that is not regularised."""
         count, eps = len(self.factor), float(np.finfo(dtype).eps)
         with full_precision(self.device):
             if dtype not in self._gram:

@@ -1,17 +1,17 @@
 r"""Kernel machines on landmarks, without whitened features.
 
-With landmarks L, a machine is :math:`f(x) = k(x, L) \alpha + b`, and minimises
-:math:`\alpha^\top k(L, L) \alpha / 2 + \mathrm{loss}(k(X, L) \alpha + b)`. With the factor T of
-:math:`k(L, L) = T T^\top` and :math:`w = T^\top \alpha` that is :math:`\|w\|^2 / 2` and features
-:math:`Z = k(X, L) T^{-\top}`, which are never made: kernel values are multiplied by :math:`T^{-\top} w`. What
-would take n D^2 operations takes n D for every step, and D^3 / 3 once.
+With landmarks L, a machine is :math:`f(x) = k(x, L) \alpha + b`, and minimises :math:`\alpha^\top k(L, L) \alpha / 2 +
+\mathrm{loss}(k(X, L) \alpha + b)`. With the factor T of :math:`k(L, L) = T T^\top` and :math:`w = T^\top \alpha`, this
+is :math:`\|w\|^2 / 2` and features :math:`Z = k(X, L) T^{-\top}`, which are never computed: kernel values are
+multiplied by :math:`T^{-\top} w`. This replaces n D^2 operations by n D for every step, and D^3 / 3 once.
 
-Newton's steps are found by conjugate gradients, all classes at once. The landmarks are a sample of the rows, whose
-features are the rows of T: so :math:`I + c\,T^\top T`, with c the curvature that a landmark stands for, is close to the
+Newton's steps are found by conjugate gradients, for all classes at once. The landmarks are a sample of the rows, whose
+features are the rows of T, so :math:`I + c\,T^\top T`, with c the curvature that a landmark represents, is close to the
 Hessian, and its factor preconditions the steps.
 
-That is so as long as curvature is everywhere. A loss with corners has it at few rows, and there much of it: steps are
-then preconditioned by the Hessians of columns, to which the rows with curvature give features made in passing.
+This holds as long as there is curvature everywhere. The curvature of a loss with corners is concentrated in few rows.
+Steps are then preconditioned by the Hessians of columns, from features of the rows with curvature, which are computed
+along the way.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from .newton import Matrix, Newton, Solution, Values
 from .triangular import Triangular
 
 ROUNDING = 8.0
-"""How much is added to the diagonal of the landmarks' kernel matrix, in units of the last place of kernel values.
+"""What is added to the diagonal of the landmarks' kernel matrix, in units of the last place of kernel values.
 
-It bounds the coefficients, and with them what the rounding of kernel values does to decision values.
+It bounds the coefficients, and thereby the effect of rounding of kernel values on decision values.
 """
 TRIES = 8
 INNER_STEPS = 12
-"""Steps of conjugate gradients in one of Newton's, half of the most: active rows change before more would pay."""
+"""Steps of conjugate gradients per Newton step, half of the maximum: active rows change before more would pay off."""
 QUADRATIC_FORCING = 1e-3
 CHANGED = 2.0
-"""The preconditioner is made anew when the curvature per landmark has changed by this factor."""
+"""The preconditioner is computed again when the curvature per landmark has changed by this factor."""
 
 
 class LandmarkRoot:
@@ -62,7 +62,7 @@ class LandmarkRoot:
     def __init__(self, gram: Matrix, precision: float, n_jobs: int | None):
         count, diagonal = len(gram), np.diag(gram).copy()
         added = max(ROUNDING * precision, count * np.finfo(np.float64).eps) * float(diagonal.mean() or 1.0)
-        upper = gram.T  # the factor overwrites the lower half alone, so that the upper one is there to try again
+        upper = gram.T  # the factor overwrites only the lower half, so that the upper one allows another attempt
         for _ in range(TRIES):
             gram[np.diag_indices(count)] = diagonal + added
             try:
@@ -78,32 +78,32 @@ class LandmarkRoot:
         self._single: Triangular | None = None
 
     def single(self) -> Triangular:
-        """T in float32: half of what is read, for products whose errors the next Newton step mends."""
+        """Return T in float32: half the memory traffic, for products whose errors the next Newton step corrects."""
         if self._single is None:
             self._single = Triangular(self.factor.lower.astype(np.float32), self.factor.n_jobs)
         return self._single
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """alpha = T^-T w; what stands below the landmarks' rows, such as intercepts, is kept."""
+        """Return alpha = T^-T w; rows below those of the landmarks, such as intercepts, are kept."""
         count = len(self.factor)
         return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
 
     def turned(self, G: Matrix) -> Matrix:
-        """T^-1 g: a gradient in alpha as one in w."""
+        """Return T^-1 g: a gradient with respect to alpha as one with respect to w."""
         count = len(self.factor)
         return np.vstack([self.factor.solve(G[:count]), G[count:]])
 
     def features(self, K: Values) -> Values:
-        """k(x, L) T^-T of rows, in the precision of their kernel values."""
+        """Return k(x, L) T^-T of rows, in the precision of their kernel values."""
         return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
 
     def weights(self, A: Matrix) -> Matrix:
-        """w = T' alpha."""
+        """Return w = T' alpha."""
         count = len(self.factor)
         return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
 
     def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> Triangular:
-        """The factor of I + c T'T, bordered by the row of an intercept that nothing holds back."""
+        """Return the factor of I + c T'T, bordered by the row of an intercept that is not regularised."""
         count = len(self.factor)
         if self._gram is None:
             self._gram = self.factor.gram(dtype)
@@ -139,7 +139,7 @@ class LandmarkFeatures:
 
     @property
     def passes(self) -> Passes:
-        """Those of the fit."""
+        """The passes of the fit."""
         return self.values.passes
 
     @passes.setter
@@ -147,12 +147,12 @@ class LandmarkFeatures:
         self.values.passes = passes
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
-        """What ``make`` finds in ``passes`` passes, unless it is known already."""
+        """Return the result of ``make``, computed in ``passes`` passes unless it is known already."""
         return self.values.kept(what, make, *arguments, passes=passes)
 
     @property
     def n_passes(self) -> int:
-        """How often all rows were gone through."""
+        """The number of passes over all rows."""
         return self.values.n_passes
 
     @n_passes.setter
@@ -160,15 +160,15 @@ class LandmarkFeatures:
         self.values.n_passes = count
 
     def whole(self) -> NDArray[Any]:
-        """The features of all rows, which must be few."""
+        """Return the features of all rows, which must be few."""
         return self.root.features(self.values.whole())
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """What W is in kernel values: alpha, and the intercept."""
+        """Return W in terms of kernel values: alpha, and the intercept."""
         return self.root.coefficients(W)
 
     def products(self, W: Matrix, what: str) -> NDArray[Any]:
-        """Z W for all rows, in the precision of the kernel values."""
+        """Return Z W for all rows, in the precision of the kernel values."""
         return self.values.products(self.root.coefficients(W), what)
 
     def decision_values(self, W: Matrix, what: str) -> NDArray[Any]:
@@ -180,18 +180,18 @@ class LandmarkFeatures:
         return F
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' R."""
+        """Return Z' R."""
         return self.root.turned(self.values.transposed(R, what, rows))
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' bend(Z W), in one pass, in the precision of the kernel values throughout."""
+        """Return Z' bend(Z W), in one pass, in the precision of the kernel values throughout."""
         factor, count = self.root.single() if self.dtype == np.float32 else self.root.factor, self.n_features
         A = np.vstack([factor.solve_transposed(W[:count]), W[count:]])
         G = self.values.curved(A, bend, what, rows)
         return np.vstack([factor.solve(G[:count]), G[count:]]).astype(np.float64)
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
-        """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
+        """Return Z' diag(h) Z over the rows with positive h; ``alone`` if no other threads are running."""
         self.n_passes += 1
         if not h.any():
             return np.zeros((self.width, self.width), dtype=self.dtype)
@@ -213,27 +213,29 @@ class LandmarkNewton(Newton):
     """Newton's method for machines on landmarks.
 
     It ends by the Newton decrement: half the product of gradient and step is how much the quadratic model of the
-    objective has still to fall, and is an estimate of the distance to the least objective rather than a bound.
+    objective can still decrease, which is an estimate of the distance from the minimum rather than a bound.
 
     Parameters
     ----------
     design : LandmarkFeatures
+        The features.
     loss : Loss
+        The loss to minimise.
     """
 
     name = "landmarks"
-    forcing = 0.3  # whole steps with the wrong active rows gain little
+    forcing = 0.3  # exact steps with the wrong active rows gain little
     design: LandmarkFeatures
 
     def __init__(self, design: LandmarkFeatures, loss: Loss):
         super().__init__(design, loss)
         self.curvature = 0.0
         self.preconditioner: Triangular | None = None
-        if loss.is_quadratic:  # whose step is right at once, if it is found well
+        if loss.is_quadratic:  # a single, accurate step is sufficient
             self.forcing = QUADRATIC_FORCING
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
-        with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
+        with single_threaded_blas():  # our own threads run in parallel, so that bits do not depend on their number
             return super().minimise(tol, max_iter, start)
 
     def refresh(self, F: Values) -> tuple[bool, int]:
@@ -272,7 +274,7 @@ class LandmarkNewton(Newton):
     def take_over(self, *carried: Values) -> None:
         if carried[0][1] > 0.0:
             self.restore(*carried)
-        else:  # one that took no step had no preconditioner
+        else:  # a solver that took no step had no preconditioner
             self.design.n_passes = int(carried[0][0])
 
 

@@ -1,7 +1,7 @@
-"""LIBLINEAR on held features, as the papers used it.
+"""LIBLINEAR on features in memory, as the papers used it.
 
-Where there are no fewer rows than features it takes Newton's method with a trust region, on the primal problem; with
-fewer rows it minimises the squared hinge by coordinates of the dual one.
+If there are at least as many rows as features, it uses Newton's method with a trust region on the primal problem; with
+fewer rows it minimises the squared hinge by coordinates of the dual problem.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from .newton import Report
 Matrix = NDArray[np.float64]
 
 DUAL_ITERATIONS = 100.0
-"""What usual problems took by coordinates of the dual problem."""
+"""The number of iterations that typical problems took by coordinates of the dual problem."""
 
 
 def check_copies(extent: Extent, memory: MemoryArgument) -> None:
-    """Raise a MemoryError where features and LIBLINEAR's copies of them take more than is allowed, or than there is."""
+    """Raise a MemoryError if features and LIBLINEAR's copies of them need more memory than is allowed, or available."""
     needed = extent.liblinear()
     most = physical_memory() if memory is None else as_bytes(memory)
     if most is not None and needed > most:
         allowed = "this machine has" if memory is None else "memory allows"
         raise MemoryError(
-            f"solver='liblinear' holds all features and a copy: {extent.n_rows} x {extent.width} need "
-            f"{needed / 2**30:.1f} GiB, and {allowed} {most / 2**30:.1f} GiB; solver='newton' makes them again in "
-            "every pass"
+            f"solver='liblinear' keeps all features and a copy in memory: {extent.n_rows} x {extent.width} need "
+            f"{needed / 2**30:.1f} GiB, but {allowed} {most / 2**30:.1f} GiB; solver='newton' can compute them again "
+            "in every pass"
         )
 
 
 def liblinear(
     model: LinearClassifier, design: HeldFeatures, codes: NDArray[np.int64], weight: Matrix
 ) -> tuple[Matrix, Report]:
-    """Coefficients, one column per class, with the intercept as the last row, and how LIBLINEAR came to its end."""
+    """Return the coefficients, one column per class, with the intercept as the last row, and LIBLINEAR's report."""
     shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}
     columns = [1] if codes.max() == 1 else range(int(codes.max()) + 1)
     found, steps, ends = [], [], []
@@ -76,26 +76,26 @@ def is_dual(n_rows: int, width: int) -> bool:
 
 
 def iteration_cost(n_rows: int, width: int, dual: bool) -> float:
-    """Operations of one iteration, in float64.
+    """Return the operations of one iteration, in float64.
 
-    Of the dual problem one goes once through the rows, with two products for each. A Newton step has a gradient and
-    inner steps of conjugate gradients, two products each, whose number LIBLINEAR does not tell: they are taken to be as
-    many as usual problems take.
+    An iteration on the dual problem passes once through the rows, with two products for each. A Newton step has a
+    gradient and inner steps of conjugate gradients with two products each. LIBLINEAR does not report their number,
+    which is assumed to be that of typical problems.
     """
     return DOUBLE * (1.0 if dual else 1.0 + USUAL_PRODUCTS) * pass_cost(n_rows, width, 1)
 
 
 def liblinear_cost(n_rows: int, width: int, dual: bool = False) -> float:
-    """Operations that one class against the rest is expected to take."""
+    """Return the operations that one class against the rest is expected to take."""
     return (DUAL_ITERATIONS if dual else USUAL_STEPS) * iteration_cost(n_rows, width, dual)
 
 
 def end_of(
     model: LinearClassifier, design: HeldFeatures, is_class: NDArray[np.bool_], weight: Matrix, W: Matrix
 ) -> tuple[float, float]:
-    """The objective of one class against the rest, and how far it is above the least one at most.
+    """Return the objective of one class against the rest, and an upper bound of its distance from the minimum.
 
-    The intercept is a coefficient like the others to LIBLINEAR. Half the squared norm of the gradient is the bound.
+    For LIBLINEAR the intercept is a coefficient like the others. Half the squared norm of the gradient is the bound.
     """
     loss = loss_named(model.loss, 2)(is_class.astype(np.int64), 2, weight).scaled(float(model.C))
     values = (design.Z @ W[:-1] + W[-1])[:, None]
@@ -107,7 +107,7 @@ def end_of(
 
 
 def joined_reports(reports: Sequence[Report]) -> Report:
-    """That of all tasks, each of which LIBLINEAR has solved by itself."""
+    """Return the report of all tasks, each of which LIBLINEAR has solved separately."""
     return Report(
         all(report.converged for report in reports),
         max(report.n_iter for report in reports),

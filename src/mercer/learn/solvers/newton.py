@@ -1,9 +1,10 @@
 """Newton's method for losses of linear models on a design.
 
-The Hessian of a class is I + Z' diag(h) Z with h the curvature of the loss at every row: 0 for the squared hinge beyond
-the margin, next to 0 for the logistic loss where the model is sure, so that only the other rows enter. A Newton step is
-found by conjugate gradients, each step of which is two products with Z, preconditioned by the Hessians of classes at an
-earlier point. Those cost as much as many such products, and are made anew only when they have become bad ones.
+The Hessian of a class is I + Z' diag(h) Z, with h the curvature of the loss at every row. It is 0 for the squared hinge
+beyond the margin, and almost 0 for the logistic loss if the model is certain, so that only the other rows matter. A
+Newton step is found by conjugate gradients, each step of which takes two products with Z, preconditioned by the
+Hessians of classes at an earlier point. Those cost as much as many such products, and are computed again only when they
+have become poor preconditioners.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ Values = NDArray[Any]
 Factor = tuple[Values, bool]
 
 NEGLIGIBLE = 1e-3
-"""Rows whose curvature is below this share of the mean do not enter a preconditioner."""
+"""Rows whose curvature is below this share of the mean are left out of a preconditioner."""
 LEAST_SHIFT = 1e-7
 ROUNDING = 8.0
-"""Times the trace, in units of the last place: more than the rounding of sums takes from an eigenvalue."""
+"""A multiple of the trace, in units of the last place, that exceeds the rounding errors of eigenvalues of sums."""
 FORCING = 0.1
 """How far conjugate gradients reduce the gradient of a Newton step's quadratic model, as the preconditioner sees it."""
 SLOWED = 0.25
@@ -57,41 +58,41 @@ LEVEL = 1e-8
 LEFT = 1e-14
 """A length is found where what is left to gain is below this share of what it gains."""
 MOST_PRODUCTS = 50
-"""Steps of conjugate gradients with fresh factors, at least: an unfinished Newton step may lead nowhere."""
+"""The smallest number of conjugate gradient steps with fresh factors: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
 """What intercepts may be from their best, as a share of the gap that ends the steps."""
 STILL = 4
-"""Steps that take nothing off the objective before the search for a smaller one ends."""
+"""The number of steps without progress after which the search for a smaller objective ends."""
 
 
 class Report(NamedTuple):
-    """How a solver came to its end."""
+    """How a solver converged."""
 
     converged: bool
     n_iter: int
     passes: int
     objectives: tuple[float, ...]
-    """At the start and after every step; the best intercepts for the last one may take a little more off."""
+    """The objectives at the start and after every step; the best intercepts may reduce the last one slightly."""
     gap: float
-    """How far the objective is above the least one at most, as a share of it; of several tasks the largest.
+    """An upper bound of the distance from the minimum, relative to the minimum; the largest of several tasks.
 
-    A bound by duality: half the squared norm of the gradient, over the objective.
+    It follows from duality: half the squared norm of the gradient, divided by the objective.
     """
     method: str = "newton"
     """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", "wide", "exact", or
     "liblinear", whose passes are not counted.
 
-    Of "wide" the gap is an estimate by the last Newton step, and no bound; so is that of "landmarks", except where a
-    loss has corners.
+    For "wide" the gap is an estimate from the last Newton step instead of a bound; the same holds for "landmarks",
+    unless the loss has corners.
     """
     expected: float = 0.0
-    """Operations that the choice of the solver expected, in units of products of large matrices."""
+    """The operations that the choice of the solver expected, in units of products of large matrices."""
     operations: float = 0.0
-    """The same by the passes that were made."""
+    """The operations by the passes that were made."""
 
 
 class Solution(NamedTuple):
-    """Coefficients, one column per class, with the intercept as the last row where there is one."""
+    """Coefficients, one column per class, with the intercept as the last row if there is one."""
 
     W: Matrix
     factors: list[Factor]
@@ -99,20 +100,24 @@ class Solution(NamedTuple):
 
 
 class Newton:
-    """One minimisation of ||w||^2 / 2 + loss(Z w) over a design.
+    """A minimisation of ||w||^2 / 2 + loss(Z w) over a design.
 
     Parameters
     ----------
-    design, loss : what is minimised
-    factors : preconditioners, one for every column of W, as another solution of a similar problem had them
+    design : Design
+        The features.
+    loss : Loss
+        The loss to minimise.
+    factors : list or None, default=None
+        Preconditioners, one for every column of W, from the solution of a similar problem.
     """
 
     name = "newton"
     tells_objective = True
-    """Whether callbacks are told the objective: not that of another loss than the one that is asked for."""
+    """Whether callbacks receive the objective, unless it belongs to another loss than the requested one."""
     forcing = FORCING
     window = 1
-    """Newton's steps get better from one to the next."""
+    """The number of last gaps for extrapolation: Newton's steps improve from one to the next."""
 
     def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
         self.design = design
@@ -123,16 +128,16 @@ class Newton:
         self.ridge[design.n_features :] = 0.0  # the intercept is free
         self.gaps: list[float] = []
         self.products_taken: list[int] = []
-        """Steps of conjugate gradients in every Newton step."""
+        """The number of conjugate gradient steps in every Newton step."""
         self.steps_to_come = 0.0
         together = loss.problems[:, None] == loss.problems
         alone = together.sum(axis=1) == 1
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
 
     def for_loss(self, loss: Loss) -> Self:
-        """A solver of another loss of the same rows, with the preconditioners of this one unless they are stale.
+        """Return a solver for another loss of the same rows, with the preconditioners of this one unless stale.
 
-        Checkpoints keep no stale ones either: a run that is resumed takes the same steps.
+        Checkpoints do not keep stale ones either, so a resumed run takes the same steps.
         """
         other = copy(self)
         other.loss, other.gaps, other.products_taken, other.tells_objective = loss, [], [], False
@@ -141,13 +146,13 @@ class Newton:
         return other
 
     def after(self, loss: Loss) -> Self:
-        """The solver of the next loss on a path, to be told of like this one: as another that takes over from it."""
+        """Return the solver of the next loss on a path, which takes over from this one and reports in the same way."""
         other = self.for_loss(loss)
         other.tells_objective = self.tells_objective
         return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
-        """The least objective, to a relative distance of about ``tol``."""
+        """Minimise the objective, to a relative distance of about ``tol``."""
         design, loss = self.design, self.loss
         W = np.zeros((design.width, loss.n_columns)) if start is None else self.centred(start)
         if W.any():
@@ -183,7 +188,7 @@ class Newton:
             W = W + length * step
             F = F + beside(F, length) * V
             self.keep(W, F, objectives)
-        # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
+        # The objective has no more digits than its rows; it is never negative, so the distance is at most its value.
         converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
         report = Report(bool(converged), iteration, design.n_passes, tuple(objectives), min(gap, 1.0), self.name)
         return Solution(best, self.factors or [], report)
@@ -191,23 +196,24 @@ class Newton:
     # -- where it ends -------------------------------------------------------------------------------------------------
 
     def values(self, W: Matrix, F: Values) -> Matrix:
-        """The objective of every task."""
+        """Return the objective of every task."""
         return 0.5 * self.by_task(self.ridge * W**2) + self.loss.value(F)
 
     def gradient(self, W: Matrix, F: Values, name: str) -> Matrix:
-        """Of the objective, in a pass; ``name`` is what it is kept as for a run that ends early."""
+        """Return the gradient of the objective, in one pass; ``name`` identifies it in checkpoints."""
         slope = self.loss.slope(F)
         return self.ridge * W + self.design.kept(name, self.design.transposed, slope, "gradient", nonzero_rows(slope))
 
     def distance(self, gradient: Matrix) -> Matrix:
-        """How far above the least one the objective of every task may be at most, were its intercepts the best."""
+        """Return an upper bound of the distance of every task from its minimum, if its intercepts are the best."""
         return 0.5 * self.by_task(gradient[: self.design.n_features] ** 2)
 
     def certified(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
-        """The better of these coefficients and those with balanced intercepts, and its gap.
+        """Return the better of these coefficients and those with balanced intercepts, and its gap.
 
-        The bound holds for balanced intercepts. Steps do not begin at them: to go to the best intercepts before every
-        step is to take turns with the coefficients, and takes several times as many steps as to move both together.
+        The bound holds for balanced intercepts. Steps do not start from them: going to the best intercepts before every
+        step would alternate between intercepts and coefficients, which takes several times as many steps as moving both
+        together.
         """
         shift = self.balancing_shift(W, F, tol * float(values.sum()))
         if not shift.any():
@@ -217,15 +223,15 @@ class Newton:
         self.expect([Work("gradient", self.product_work)])
         levels = self.values(U, G)
         gap = self.gap(U, G, self.gradient(U, G, "balanced gradient"), levels)
-        # A bound for the one holds for the other where that is below it.
+        # The bound also holds for the other one if its objective is smaller.
         return (U if levels.sum() <= values.sum() else W), gap
 
     def gap(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix) -> float:
-        """How far the least objective may be at most, as a share of this one; of several tasks the largest.
+        """Return an upper bound of the relative distance from the minimum; the largest of several tasks.
 
         The slopes of the loss are a point of the dual problem, and half the squared norm of the gradient is the
-        distance of the two objectives there. That holds for intercepts of which the gradient is 0; what is left of it,
-        next to nothing, counts with how far an intercept could be from its best.
+        distance between the two objectives there. This holds for intercepts with gradient 0; the tiny remainder of
+        theirs is multiplied by the largest possible distance of an intercept from its best.
         """
         bound = self.distance(gradient)
         if self.design.intercept:
@@ -233,29 +239,29 @@ class Newton:
         return largest_share(bound, values)
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
-        """The same by a step that is found but not taken; infinite where only a bound counts."""
+        """Return the gap estimated from a step that is found but not taken; infinite if only a bound counts."""
         return np.inf
 
     def decrement(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
-        """How far the quadratic model of the objective has still to fall, as a share; of several tasks the largest.
+        """Return the relative decrease that the quadratic model still allows; the largest of several tasks.
 
-        It is infinite where the step leads up: rounding is then all that is left of it, and it tells nothing.
+        It is infinite if the step leads up: then only rounding errors are left, and it says nothing.
         """
         left = -0.5 * self.by_task(gradient * step) / (1.0 - self.forcing**2)
         return largest_share(np.where(left < 0.0, np.inf, left), values)
 
     def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
-        """The shift to the best intercepts, accurate to a small fraction of ``enough``."""
+        """Return the shift to the best intercepts, accurate to a small fraction of ``enough``."""
         if not self.design.intercept:
             return np.zeros(self.loss.n_columns)
         return balancing(self.loss, F, BALANCED * enough / self.loss.n_columns / self.reach(W, F))
 
     def reach(self, W: Matrix, F: Values) -> Matrix:
-        """How far an intercept could be from its best."""
+        """Return the largest possible distance of an intercept from its best."""
         return 1.0 + largest(F) + np.abs(W[-1])
 
     def stands_still(self, objectives: list[float]) -> bool:
-        """Whether the last steps have taken nothing off the objective, as far as numbers can tell."""
+        """Whether the last steps have not reduced the objective numerically."""
         eps = float(np.finfo(self.design.dtype).eps)
         return len(objectives) > STILL and objectives[-1 - STILL] - objectives[-1] <= eps * abs(objectives[-1])
 
@@ -267,22 +273,22 @@ class Newton:
 
     @cached_property
     def usual_steps(self) -> float:
-        """How many steps there are, before the gaps tell."""
+        """The expected number of steps, until gaps allow an extrapolation."""
         return USUAL_STEPS
 
     def foretell(self, iteration: int, max_iter: int, tol: float) -> None:
-        """Extrapolate on how many steps the gap will be within ``tol``."""
+        """Extrapolate the number of steps after which the gap will be within ``tol``."""
         left = steps_left(self.gaps, tol, self.usual_steps - iteration + len(self.gaps), self.window)
         self.steps_to_come = min(left, max_iter - iteration + 1.0)
 
     def expect(self, now: list[Work]) -> None:
-        """Announce this, and then the steps to come."""
+        """Announce this work, and then the steps to come."""
         if self.design.passes.report.is_heard:
             later = round(self.steps_to_come) * self.works_of_step()
             self.design.passes.report.expect([*now, *later, Work("solution", 0.0)])
 
     def factor_works(self) -> list[Work]:
-        """The factors that will be made before the next step."""
+        """Return the work of the factors that will be computed before the next step."""
         D, k = self.design.width, self.loss.n_columns
         if not self.is_stale:
             return []
@@ -295,34 +301,34 @@ class Newton:
     # -- a run that ends early -----------------------------------------------------------------------------------------
 
     def keep(self, W: Matrix, F: Values, objectives: list[float]) -> None:
-        """Let a run that ends before the next iteration does go on from here."""
+        """Record the state from which a run that ends before the next iteration can continue."""
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is not None:
             checkpoint.anew("iterate", (W, to_numpy(F), np.array(objectives), *self.state()))
 
     def state(self) -> tuple[Values, ...]:
-        """What the next step needs beside coefficients and decision values."""
+        """Return what the next step needs in addition to coefficients and decision values."""
         factors = [] if self.is_stale or self.factors is None else [factor for factor, _ in self.factors]
         different = list({id(factor): factor for factor in factors}.values())
         places = [next(place for place, one in enumerate(different) if one is factor) for factor in factors]
         return np.array([self.design.n_passes, *places], dtype=np.int64), *different
 
     def restore(self, numbers: Values, *different: Values) -> None:
-        """Go on from this state."""
+        """Continue from this state."""
         self.design.n_passes, *places = numbers.tolist()
         self.factors = [(different[place], True) for place in places] or None
         self.is_stale = self.factors is None
 
     def carried(self) -> tuple[Values, ...]:
-        """What the solver of the next loss on a path takes over, for a run that ends there."""
+        """Return what the solver of the next loss on a path takes over, for a run that ends there."""
         return self.state()
 
     def take_over(self, *carried: Values) -> None:
-        """Go on with what another solver has left, as :meth:`after` does."""
+        """Continue with what another solver has left, as :meth:`after` does."""
         self.restore(*carried)
 
     def known(self) -> tuple[Matrix, Values, list[float]] | None:
-        """Coefficients, decision values and objectives to go on from."""
+        """Return coefficients, decision values and objectives from which to continue."""
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is None or "iterate" not in checkpoint.found:
             return None
@@ -333,9 +339,9 @@ class Newton:
     # -- the step ------------------------------------------------------------------------------------------------------
 
     def step(self, F: Values, gradient: Matrix) -> Matrix:
-        """- H^-1 g, by conjugate gradients."""
+        """Return - H^-1 g, by conjugate gradients."""
         is_fresh, worth = self.refresh(F)
-        most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would help no more
+        most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would not help
         step, residual = np.zeros_like(gradient), -gradient
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
@@ -356,7 +362,7 @@ class Newton:
                 turned = self.precondition(residual)
                 following = self.sums(residual * turned)
             if not (np.isfinite(further).all() and np.isfinite(following).all()):
-                break  # the Hessian is beyond what this precision tells: what was found before is a step too
+                break  # this precision cannot resolve the Hessian; the current result is a valid step
             step = further
             # A preconditioner of another curvature may be too steep somewhere, and what is left there then looks small:
             # the fall of the model has to say so too (Nash and Sofer, Assessing a search direction within a
@@ -373,7 +379,7 @@ class Newton:
         return step
 
     def sums(self, terms: Matrix) -> Matrix:
-        """For every column, the sum over the columns of the same problem: problems are independent."""
+        """Return, for every column, the sum over the columns of the same problem: problems are independent."""
         return self.by_problem(terms.sum(axis=0))
 
     def by_problem(self, sums: Matrix) -> Matrix:
@@ -382,7 +388,7 @@ class Newton:
         return np.bincount(problems, sums).astype(np.float64)[problems]
 
     def by_task(self, terms: Matrix) -> Matrix:
-        """The sum for every task."""
+        """Return the sum for every task."""
         return np.bincount(self.loss.tasks, terms.sum(axis=0)).astype(np.float64)
 
     def precondition(self, G: Matrix) -> Matrix:
@@ -391,22 +397,22 @@ class Newton:
 
         def work(one: slice) -> None:
             factor, column = factors[one.start], G[:, one.start]
-            # In the precision of the factor, which would else be copied.
+            # In the precision of the factor, which otherwise would be copied.
             turned[:, one.start] = scipy.linalg.cho_solve(factor, column.astype(factor[0].dtype), check_finite=False)
 
         run_tiles(work, G.shape[1], 1, self.design.n_jobs)
         return self.centred(turned)
 
     def centred(self, W: Matrix) -> Matrix:
-        """Without what all columns of a problem of several have in common.
+        """Return the columns of each problem minus their mean.
 
-        The softmax does not see it and the least objective has none of it, but the Hessians of single classes, which
-        know nothing of each other, would take it for steep.
+        The softmax does not depend on this mean, which is 0 at the minimum, but the Hessians of single classes, which
+        are computed independently, would treat it as a direction of large curvature.
         """
         return W if self.averages is None else W - W @ self.averages
 
     def refresh(self, F: Values) -> tuple[bool, int]:
-        """Make the preconditioner anew where it has become a bad one.
+        """Compute the preconditioner again if it has become a poor one.
 
         Returns whether it is new, and how many steps of conjugate gradients would take as long as another one.
         """
@@ -416,7 +422,7 @@ class Newton:
         return is_fresh, worth
 
     def steps_worth_fresh_factors(self, F: Values) -> int:
-        """How many steps of conjugate gradients take as long as fresh factors."""
+        """Return how many steps of conjugate gradients take as long as fresh factors."""
         D, k = self.design.width, self.loss.n_columns
         rows = float(np.count_nonzero(self.preconditioning_curvature(F)))
         return max(3, round((rows * D**2 + k * D**3 / 3.0) / (4.0 * PRODUCT_COST * self.design.n_rows * D * k)))
@@ -426,9 +432,11 @@ class Newton:
         return np.where(h > NEGLIGIBLE * h.mean(axis=0), h, 0)
 
     def fresh_factors(self, F: Values) -> list[Factor]:
-        """Those of I + Z' diag(h) Z for every column of h; classes side by side, on a thread each."""
+        """Return the factors of I + Z' diag(h) Z for every column of h, with one thread per class."""
         h = self.preconditioning_curvature(F)
-        if all(np.array_equal(column, h[:, 0]) for column in h.T[1:]):  # as at the start, where all rows count alike
+        if all(
+            np.array_equal(column, h[:, 0]) for column in h.T[1:]
+        ):  # for example at the start, when all rows have the same curvature
             return [self.kept_factor(h, 0, alone=True)] * h.shape[1]
         factors: list[Any] = [None] * h.shape[1]
 
@@ -445,14 +453,14 @@ class Newton:
         return self.factor(self.design.moments(h, alone))[0]
 
     def factor(self, moments: Values) -> Factor:
-        """The Cholesky factor of the Hessian, with a little added to the diagonal where it might not be positive.
+        """Return the Cholesky factor of the Hessian, with a slightly larger diagonal if it might not be positive.
 
-        That is so for a free intercept that no row determines, and wherever the rounding of the sums could make an
-        eigenvalue negative. The factor only preconditions: what is added moves no solution.
+        This can happen for an intercept that no row determines, and whenever rounding of the sums could make an
+        eigenvalue negative. The factor is only a preconditioner, so the increase changes no solution.
         """
         trace = float(np.trace(moments))
         rounding = ROUNDING * float(np.finfo(moments.dtype).eps) * trace
-        # No more than that for coefficients: it would slow down what holds them where C is large.
+        # Not more for coefficients, which would slow down convergence if C is large.
         shift = np.where(self.ridge[:, 0] > 0.0, rounding, max(LEAST_SHIFT * (1.0 + trace / len(moments)), rounding))
         moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], shift).astype(moments.dtype)
         return scipy.linalg.cho_factor(moments, lower=True, overwrite_a=True, check_finite=False)
@@ -460,9 +468,9 @@ class Newton:
     # -- its length ----------------------------------------------------------------------------------------------------
 
     def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
-        """How far to go, one number per column: where the slope of the objective of its problem is 0.
+        """Return the step length of every column, at which the slope of the objective of its problem is 0.
 
-        It costs no pass, since the decision values are linear in the length.
+        It needs no pass, since the decision values are linear in the length.
         """
 
         def slope(t: Matrix) -> Matrix:
@@ -494,7 +502,7 @@ class Newton:
 
 
 def largest_share(bounds: Matrix, values: Matrix) -> float:
-    """The largest of bounds on the objectives of tasks, each as a share of its own."""
+    """Return the largest of the bounds on the objectives of tasks, each relative to its own objective."""
     share = bounds / np.where(values > 0.0, values, 1.0)
     return float(share.max()) if np.isfinite(share).all() else np.inf
 
@@ -524,7 +532,7 @@ def zero_between(
         t = low - below * width / np.where(above == below, 1.0, above - below)
         t = np.where(is_slow | (t <= low) | (t >= high), low + 0.5 * width, t)
         here = slope(t)
-        found = np.abs(here) <= flat  # the sign of what is left would be rounding, and decide where t goes from here
+        found = np.abs(here) <= flat  # otherwise the sign of a rounding error would decide where t goes
         left, right = (here < 0) | found, (here >= 0) | found
         low, below = np.where(left, t, low), np.where(left, here, below)
         high, above = np.where(right, t, high), np.where(right, here, above)

@@ -1,9 +1,8 @@
-r"""What the rows leave open of a ridge regression: the posterior of the Gaussian process that it is.
+r"""The uncertainty of ridge regression: the posterior of the Gaussian process behind it.
 
-With A the second moments of features about their means plus alpha, and noise of the variance :math:`\sigma^2`, the
-coefficients have the covariance :math:`\sigma^2 A^{-1}`. The features may miss a part of the kernel, as those of
-landmarks do: what is left of it is as open after the fit as before, with :math:`\sigma^2 / \alpha` times its
-covariance.
+With A the centred second moments of features plus alpha, and noise of variance :math:`\sigma^2`, the coefficients have
+the covariance :math:`\sigma^2 A^{-1}`. Features may miss a part of the kernel, as those of landmarks do: this part
+remains as uncertain after the fit as before, with :math:`\sigma^2 / \alpha` times its covariance.
 """
 
 from __future__ import annotations
@@ -22,20 +21,23 @@ Matrix = NDArray[np.float64]
 
 
 class Posterior(NamedTuple):
-    """The spread of predictions: noise about the fit, and what the rows leave open of the coefficients.
+    """The uncertainty of predictions: noise about the fit, and uncertainty of the coefficients.
 
     Attributes
     ----------
     factor : tuple
-        That of A, in its lower half.
+        The lower Cholesky factor of A.
     feature_mean : ndarray of shape (D,)
+        The mean of the features.
     noise : ndarray of shape (n_targets,)
-        The variance of every target about the fit: squared residuals over the number of rows less the effective number
-        of coefficients.
+        The variance of every target about the fit: squared residuals divided by the number of rows minus the effective
+        number of coefficients.
     weight : float
         The number of rows.
     intercept : bool
+        Whether there is a constant.
     alpha : float
+        The penalty.
     """
 
     factor: tuple[Matrix, bool]
@@ -47,7 +49,7 @@ class Posterior(NamedTuple):
 
     @classmethod
     def of(cls, moments: Moments, alpha: float, intercept: bool, precision: float) -> Posterior | None:
-        """None where the features depend on each other."""
+        """Return the posterior from moments, or None if the features are linearly dependent."""
         centred = moments.centred(intercept)
         factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
         if factor is None:
@@ -62,15 +64,15 @@ class Posterior(NamedTuple):
 
     @property
     def of_intercept(self) -> float:
-        """What the constant adds to every variance, in units of the noise."""
+        """The contribution of the constant to every variance, in units of the noise."""
         return 1.0 / self.weight if self.intercept else 0.0
 
     def opened(self, Z: NDArray[np.floating]) -> Matrix:
-        """The features of rows in coordinates in which the coefficients are independent, one column per row."""
+        """Return the features of rows in coordinates in which the coefficients are independent, one column per row."""
         return scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
 
     def deviations(self, Z: NDArray[np.floating], missed: Matrix | None = None) -> Matrix:
-        """The standard deviation of a new target at every row, one column per target.
+        """Return the standard deviation of a new target at every row, one column per target.
 
         ``missed`` is the part of k(x, x) that the features of every row miss.
         """
@@ -80,7 +82,7 @@ class Posterior(NamedTuple):
         return np.sqrt(spread[:, None] * self.noise)
 
     def covariance(self, Z: NDArray[np.floating], missed: Matrix | None = None) -> Matrix:
-        """The covariance of new targets at all rows, in units of the noise.
+        """Return the covariance of new targets at all rows, in units of the noise.
 
         ``missed`` is the part of the kernel matrix that the features of these rows miss.
         """
@@ -93,21 +95,23 @@ class Posterior(NamedTuple):
         return found
 
     def coefficients(self, rng: Stream, coef: Matrix, count: int) -> tuple[Matrix, Matrix]:
-        """Coefficients and constants as the rows leave them open, with features about their means.
+        """Draw coefficients and constants from the posterior, with features centred about their means.
 
         Parameters
         ----------
         rng : Stream
+            The random numbers.
         coef : ndarray of shape (n_targets, D)
-            Their mean.
+            The mean of the coefficients.
         count : int
-            How many to draw for every target. A larger number begins with the same ones.
+            The number of draws for every target. A larger number starts with the same ones.
 
         Returns
         -------
         coef : ndarray of shape (n_targets, count, D)
+            The coefficients.
         constants : ndarray of shape (n_targets, count)
-            Of which the mean is 0.
+            The constants, whose mean is 0.
         """
         targets, width = coef.shape
         turns = rng.child("coefficients").normals((count, targets, width)).transpose(1, 0, 2)

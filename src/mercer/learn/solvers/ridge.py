@@ -1,4 +1,4 @@
-"""Ridge regression from second moments: one alpha, a path of them, and what their errors would be."""
+"""Ridge regression from second moments: one alpha, a path of them, and their estimated errors."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ Matrix = NDArray[np.float64]
 
 N_ALPHAS = 25
 ROWS_AT_ONCE = 1024
-"""Rows whose features are turned together, in float64: those of a whole chunk would take more memory than the sums."""
+"""The number of rows whose features are rotated together, in float64: a whole chunk would need too much memory."""
 ROUNDING = 1e-12
-"""A sum of squared residuals below this share of the targets' own is taken to be as large."""
+"""The smallest sum of squared residuals, as a share of the targets' own sum of squares."""
 WIDEST_RANGE = 1e-11
-"""The least alpha that is tried by itself, relative to the largest eigenvalue; the most is ten times that value."""
+"""The smallest alpha to try, relative to the largest eigenvalue; the largest is ten times that value."""
 
 
 def solve_ridge(
     moments: Moments, alpha: float, intercept: bool, precision: float
 ) -> tuple[Matrix, tuple[Matrix, bool] | None]:
-    """The coefficients, one column per target, and the factor that gave them.
+    """Return the coefficients, one column per target, and the factor that gave them.
 
-    Where features depend on each other they are those of least norm, there is no factor, and there is a warning.
-    ``precision`` is the relative error of the moments.
+    If features are linearly dependent, these are the coefficients of smallest norm, there is no factor, and a warning
+    is issued. ``precision`` is the relative error of the moments.
     """
     centred = moments.centred(intercept)
     factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
     if factor is not None:
         return scipy.linalg.cho_solve(factor, centred.cross), factor
     warn_caller(
-        f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to tell them apart: the "
-        "coefficients of least norm are given; raise alpha",
+        f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to compensate; returning "
+        "the coefficients of smallest norm; raise alpha",
     )
     return Path.of(moments, intercept, precision).coefficients(alpha), None
 
@@ -103,7 +103,7 @@ class Path(NamedTuple):
 
     @classmethod
     def of(cls, moments: Moments, intercept: bool, precision: float, device: Device | None = None) -> Path:
-        """The path of these moments, known to this relative precision, decomposed on a device where there is one."""
+        """Return the path of moments with this relative precision, decomposed on a device if there is one."""
         centred = moments.centred(intercept)
         values, vectors = np.linalg.eigh(centred.gram) if device is None else device.eigh(centred.gram)
         turned, squares = vectors.T @ centred.cross, np.diag(centred.squares)
@@ -111,7 +111,7 @@ class Path(NamedTuple):
         return cls(np.maximum(values, 0.0), vectors, turned, squares, total, intercept, negligible)
 
     def alphas(self) -> Matrix:
-        """Those to try where none are given."""
+        """Return the values of alpha to try if none are given."""
         largest = float(self.values[-1]) or 1.0
         least = max(WIDEST_RANGE, min(self.negligible / largest, 1.0))
         return largest * np.logspace(np.log10(least), 1.0, N_ALPHAS)
@@ -124,15 +124,15 @@ class Path(NamedTuple):
         )
 
     def coefficients(self, alpha: float) -> Matrix:
-        """One column per target."""
+        """Return the coefficients, one column per target."""
         return self.vectors @ (self.shrunk(alpha)[:, None] * self.turned)
 
     def freedom(self, alpha: float) -> float:
-        """The effective number of coefficients."""
+        """Return the effective number of coefficients."""
         return float((self.values * self.shrunk(alpha)).sum()) + self.intercept
 
     def residual(self, alpha: float) -> Matrix:
-        """The sum of squared residuals, for every target."""
+        """Return the sum of squared residuals, for every target."""
         shrunk = self.shrunk(alpha)
         explained = (self.turned**2 * (shrunk * (2.0 - self.values * shrunk))[:, None]).sum(axis=0)
         # What is left of two nearly equal numbers is rounding, which must not decide between alphas.
@@ -149,14 +149,14 @@ class Path(NamedTuple):
 
 
 def relative(scores: Matrix, spread: Matrix) -> Matrix:
-    """Errors summed over targets, in units of their variance."""
+    """Return errors summed over targets, in units of their variance."""
     return (scores / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
 
 
 def best_of(scores: Matrix, spread: Matrix) -> int:
-    """Which row of errors, an alpha each, is the least, summed over targets in units of their variance.
+    """Return the row of errors, one per alpha, with the smallest sum over targets in units of their variance.
 
-    Of those that agree to six digits the last.
+    Of sums that agree to six digits it is the last.
     """
     sums = relative(scores, spread)
     return int(np.flatnonzero(sums <= sums.min() * (1.0 + 1e-6))[-1])
@@ -217,12 +217,12 @@ class LeaveOneOut(NamedTuple):
             return sums, w @ hit(Y, Y[:, None] - errors)
 
     def turned(self, Z: NDArray[Any]) -> Matrix:
-        """Features about their mean, in the coordinates of the eigenvectors."""
+        """Return centred features, in the coordinates of the eigenvectors."""
         # In float64: of a leverage near 1 float32 would leave no digits of what it lacks to 1.
         return (Z.astype(np.float64, copy=False) - self.feature_mean) @ self.path.vectors
 
     def residuals_and_leverages(self, turned: Matrix, Y: Matrix, w: Matrix) -> tuple[Matrix, Matrix]:
-        """Those of rows, for every alpha: residuals for every target too."""
+        """Return residuals and leverages of rows for every alpha, the residuals also for every target."""
         # All alphas in one product: a pass over the turned features for each would take longer than turning them.
         leverage = w[:, None] * ((turned**2) @ self.shrunk + self.path.intercept / self.path.weight)
         coef = self.turned_coef
@@ -275,6 +275,6 @@ class Leverages(NamedTuple):
         return cls(factor, centred.feature_mean, 1.0 / float(moments.weight[0]) if intercept else 0.0)
 
     def at(self, Z: NDArray[Any]) -> Matrix:
-        """Those of rows."""
+        """Return the leverages of rows."""
         open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
         return (open_**2).sum(axis=0) + self.of_intercept

@@ -51,13 +51,13 @@ SAFETY = 2.0
 
 
 def sample_size(n_rows: int, n_columns: int) -> int:
-    """Rows of the sample: as many as take no longer to multiply with each other than a pass over all rows."""
+    """Return the number of sample rows, whose products with each other take no longer than a pass over all rows."""
     pass_work = n_rows * (FEATURE_OPERATIONS + 4.0 * PRODUCT_COST * n_columns)
     return min(n_rows, max(1, round(math.sqrt(GRAM_PASSES * pass_work / DOUBLE))))
 
 
 def block_rows(width: int) -> int:
-    """Rows of the sample whose features a thread makes at a time: by the width alone, so that bits are the same."""
+    """Return the number of sample rows whose features a thread computes at a time; it depends only on the width."""
     return max(LEAST_BLOCK, min(LARGEST_BLOCK, BLOCK_BYTES // (8 * width)))
 
 
@@ -261,12 +261,12 @@ class WideNewton(Newton):
 
 
 def preconditioner_cost(width: int, sample: int) -> float:
-    """Operations of the kernel matrix of a sample and of its factor."""
+    """Return the operations of the kernel matrix of a sample and of its factor."""
     return DOUBLE * (float(sample) ** 2 * width + float(sample) ** 3 / 3.0)
 
 
 def wide_cost(n_rows: int, width: int, n_columns: int, passes: float) -> float:
-    """Operations of ``passes`` passes, each of which makes the features anew, and of the sample."""
+    """Return the operations of ``passes`` passes, each of which computes the features again, and of the sample."""
     sample = sample_size(n_rows, n_columns)
     one = (FEATURE_OPERATIONS + 4.0 * PRODUCT_COST * n_columns) * width
     return passes * one * (n_rows + 2.0 * DOUBLE * sample) + preconditioner_cost(width, sample)

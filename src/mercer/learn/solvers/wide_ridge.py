@@ -50,12 +50,12 @@ STILL = 8
 
 
 def step_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of one step: features of all rows twice, and their products."""
+    """Return the operations of one step: features of all rows twice, and their products."""
     return (2.0 * FEATURE_OPERATIONS + 4.0 * PRODUCT_COST * n_columns) * n_rows * width
 
 
 def landmark_count(n_rows: int, width: int, n_columns: int) -> int:
-    """Landmarks of the preconditioner, by the cost of a step: their moments take n s^2 operations in float64."""
+    """Return the number of landmarks of the preconditioner: their moments take n s^2 operations in float64."""
     count = math.sqrt(PREPARATION_STEPS * step_cost(1, width, n_columns) / DOUBLE)
     return min(n_rows, MOST_LANDMARKS, max(1, round(count)))
 
@@ -69,7 +69,7 @@ def is_near(design: FeatureMatrix, loss: Loss) -> bool:
 
 
 def wide_ridge_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of a whole solution, as usual problems take them."""
+    """Return the operations of a typical solution."""
     count = float(landmark_count(n_rows, width, n_columns))
     moments = DOUBLE * (n_rows * count**2 + count**3)
     return moments + USUAL_STEPS * step_cost(n_rows, width, n_columns)
@@ -200,10 +200,10 @@ class WideRidge(Newton):
     def _turned(
         self, residual: Matrix, solved: RowPreconditioner, border: Matrix | None
     ) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
-        """Preconditioned residuals, their products with the residuals, and the columns that begin anew.
+        """Return preconditioned residuals, their products with the residuals, and the columns to be restarted.
 
         These are the columns where rounding has left a product that is not positive: kernel values in float32 do not
-        tell the inverse along directions of large eigenvalues. The residual itself is a direction that leads down.
+        resolve the inverse along directions of large eigenvalues. The residual itself is a descent direction.
         """
         turned = self._balancing(solved(residual), border)
         following = (residual * turned).sum(axis=0)
@@ -223,7 +223,7 @@ class WideRidge(Newton):
         return 0.5 * self.by_task(W**2) + self.loss.value(F + offset)
 
     def _balanced(self, residual: Matrix) -> tuple[Matrix, Matrix]:
-        """Residuals with the intercepts that make them least, and those."""
+        """Return residuals with the intercepts that minimise them, and these intercepts."""
         if not self.design.intercept:
             return residual, np.zeros(residual.shape[1])
         total = np.maximum((self.roots**2).sum(axis=0), float(np.finfo(np.float64).tiny))

@@ -1,4 +1,4 @@
-"""What learners need of the data: sums over rows, which can be merged and taken back."""
+"""What learners need of the data: sums over rows, which can be merged and subtracted."""
 
 from .moments import Centred, Moments, chunk_rows
 

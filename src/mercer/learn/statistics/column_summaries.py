@@ -41,7 +41,7 @@ class Summary(NamedTuple):
 
 
 def summarise(X: Any, weight: Vector | None) -> Summary:
-    """The summary of one block, dense or CSR; entries that are not stored are zeros."""
+    """Return the summary of one block, dense or CSR; entries that are not stored are zeros."""
     n, width = X.shape
     if sp.issparse(X):
         return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
@@ -65,7 +65,7 @@ def summarise(X: Any, weight: Vector | None) -> Summary:
 
 
 def exponents(least: Vector, most: Vector) -> NDArray[np.int64]:
-    """The powers of 2 by which columns are to be divided: 0 for columns of moderate size."""
+    """Return the powers of 2 by which columns must be divided: 0 for columns of moderate size."""
     largest = np.maximum(
         np.where(np.isfinite(least), np.abs(least), 0.0), np.where(np.isfinite(most), np.abs(most), 0.0)
     )
@@ -74,7 +74,7 @@ def exponents(least: Vector, most: Vector) -> NDArray[np.int64]:
 
 
 def divided(values: Vector, exponent: NDArray[np.int64]) -> Vector:
-    """Numbers divided by powers of 2."""
+    """Return numbers divided by powers of 2."""
     return np.ldexp(values, -exponent) if ((exponent != 0) & (exponent != NOTHING)).any() else values
 
 
@@ -104,7 +104,7 @@ def _summarise_sparse(X: Any, weight: Vector) -> Summary:
 
 
 def joined(left: Summary, right: Summary) -> Summary:
-    """The summary of both blocks, by Chan's update: a large mean costs no digits."""
+    """Return the summary of both blocks, by Chan's update: a large mean costs no digits."""
     total = left.weight + right.weight
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(total > 0, right.weight / total, 0.0)

@@ -27,10 +27,10 @@ SAFETY = 4.0
 
 
 def chunk_rows(width: int, itemsize: int) -> int:
-    """Rows whose features are summed at once: enough for a product of matrices, few enough to hold.
+    """Return the number of rows whose features are summed at once: enough for a matrix product, few enough for memory.
 
-    Sums in float32 lose digits as they grow longer, hence an upper limit. The number depends on the width alone, so
-    that the bits of a sum do not depend on the machine.
+    Sums in float32 lose digits as they grow longer, which limits the number. It depends only on the width, so that the
+    bits of a sum do not depend on the machine.
     """
     rows = CHUNK_ROWS
     while rows > LEAST_ROWS and rows * width * itemsize > CHUNK_BYTES:
@@ -106,7 +106,7 @@ class Moments(NamedTuple):
         return cls.of(Z.astype(np.float64), Y, weight) if sums is None else sums
 
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
-        """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
+        """Return the moments of both sets of rows; with sign -1, those of the first minus the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
     def faded(self, share: float) -> Moments:
@@ -114,13 +114,13 @@ class Moments(NamedTuple):
         return Moments(*(share * total for total in self))._replace(rows=self.rows)
 
     def squared_errors(self, coef: Matrix, offset: Matrix) -> Matrix:
-        """The sum of squared errors of a linear model on these rows, for every target."""
+        """Return the sum of squared errors of a linear model on these rows, for every target."""
         about, total = self.centred(True), float(self.weight[0])
         spread = np.diag(about.squares) - (coef * (2.0 * about.cross - about.gram @ coef)).sum(axis=0)
         return np.maximum(spread, 0.0) + total * (about.offset(coef) - offset) ** 2
 
     def turned(self, turn: Callable[[Matrix], Matrix]) -> Moments:
-        """Those of features that a linear function turns, given as a function of columns."""
+        """Return the moments of features after a linear map, given as a function of columns."""
         gram = turn(turn(self.gram).T)
         gram = 0.5 * (gram + gram.T)
         places = np.diag_indices_from(gram)
@@ -140,11 +140,11 @@ class Moments(NamedTuple):
         return largest
 
     def rounding(self, precision: float) -> float:
-        """How far eigenvalues of the second moments may be off, where products of features have this precision.
+        """Return the possible error of eigenvalues of the second moments, if products of features have this precision.
 
         Products of chunks are rounded in their own precision, about the origin, and then added in float64: measured on
         maps of many kinds, their error is below one unit of the last place of the largest eigenvalue, whatever the
-        width. What decomposes them works in float64, with an error that grows with the width.
+        width. Decompositions work in float64, with an error that grows with the width.
         """
         return (SAFETY * precision + len(self.gram) * EPS) * self.largest()
 
@@ -157,7 +157,7 @@ class Moments(NamedTuple):
         return max(EPS, eps * min(1.0, rounded / largest)) if largest > 0.0 else eps if rounded else EPS
 
     def centred(self, intercept: bool) -> Centred:
-        """Moments about the means, or as they are where there is no intercept."""
+        """Return moments about the means, or unchanged if there is no intercept."""
         total = float(self.weight[0])
         if not intercept:
             zeros = np.zeros_like(self.features), np.zeros_like(self.targets)

@@ -23,10 +23,10 @@ Classes = NDArray[Any] | list[NDArray[Any]]
 
 
 class Tasks:
-    """What is to be told of a row: one class, or one for every column of y.
+    """What is predicted for a row: one class, or one for every column of y.
 
-    Two classes have one column of decision values, positive for the second; more have one each. Those of several tasks
-    stand side by side.
+    Two classes have one column of decision values, positive for the second; more have one each. The columns of several
+    tasks are concatenated.
     """
 
     def __init__(self, classes: Classes):
@@ -37,7 +37,7 @@ class Tasks:
         self.columns = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
 
     def codes(self, y: Any, first_row: int = 0) -> Codes:
-        """The numbers of the classes, one column per task; messages count rows from ``first_row`` on."""
+        """Return the numbers of the classes, one column per task; messages count rows from ``first_row`` on."""
         columns = columns_of(y)
         if len(columns) != len(self.classes) or self.several != (np.ndim(y) == 2):
             wanted = f"(n_rows, {len(self.classes)})" if self.several else "(n_rows,)"
@@ -46,18 +46,18 @@ class Tasks:
         return np.stack([codes_of(column, classes, first_row) for column, classes in pairs], axis=1)
 
     def signs(self, codes: Codes) -> Matrix:
-        """1 in the columns of a row's classes and -1 elsewhere."""
+        """Return 1 in the columns of a row's classes and -1 elsewhere."""
         parts = zip(codes.T, self.columns, strict=True)
         return np.concatenate([signs_of(mine, columns.stop - columns.start) for mine, columns in parts], axis=1)
 
     def apart(self, values: NDArray[Any]) -> Any:
-        """Decision values as callers receive them: with several tasks, a list with one array per task."""
+        """Return decision values as callers receive them: with several tasks, a list with one array per task."""
         parts = [values[:, columns] for columns in self.columns]
         parts = [part[:, 0] if part.shape[1] == 1 else part for part in parts]
         return parts if self.several else parts[0]
 
     def predicted(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The labels of largest decision values."""
+        """Return the labels with the largest decision values."""
         found = []
         for classes, columns in zip(self.classes, self.columns, strict=True):
             part = values[:, columns]
@@ -68,7 +68,7 @@ class Tasks:
         return np.stack([labels if alike else labels.astype(object) for labels in found], axis=1)
 
     def weights(self, class_weight: Any, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:
-        """What a row of each class counts beside its own weight, in every task; None where all count alike."""
+        """Return the weights of classes in every task, in addition to those of rows; None if all are equal."""
         if class_weight is None:
             return None
         given = class_weight if isinstance(class_weight, list) else [class_weight] * len(self.classes)
@@ -80,7 +80,7 @@ class Tasks:
         return tuple(checked_class_weights(one, classes, column, row_weight) for one, classes, column in tasks)
 
     def listed(self) -> list[Any]:
-        """The labels as plain values."""
+        """Return the labels as plain values."""
         found = [classes.tolist() for classes in self.classes]
         return found if self.several else found[0]
 
@@ -88,7 +88,7 @@ class Tasks:
 def checked_class_weights(
     class_weight: Any, classes: NDArray[Any], y: NDArray[Any], row_weight: Matrix | None
 ) -> Matrix:
-    """The weight of a row of each class; "balanced" gives all classes the same total, row weights included."""
+    """Return the weight of a row of each class; "balanced" gives all classes the same total, including row weights."""
     found = np.asarray(compute_class_weight(class_weight, classes=classes, y=y), dtype=np.float64)
     if isinstance(class_weight, str) and row_weight is not None:
         totals = np.bincount(codes_of(y, classes, 0), row_weight, minlength=len(classes))
@@ -102,7 +102,7 @@ def checked_class_weights(
 
 
 def checked_labels(y: Any) -> NDArray[Any]:
-    """Labels as an array, of two axes where there are several tasks."""
+    """Return labels as an array, with two axes for several tasks."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     y = to_numpy(y)
@@ -141,7 +141,7 @@ class AllLabels(Need):
 
 
 def columns_of(y: Any) -> list[NDArray[Any]]:
-    """Labels task by task; columns of a table of objects in a type of their own, where they have one."""
+    """Return labels task by task; columns of a table of objects get their own type, if they have one."""
     y = np.asarray(y)
     if y.ndim == 1:
         return [y]
@@ -150,7 +150,7 @@ def columns_of(y: Any) -> list[NDArray[Any]]:
 
 
 def classes_of(y: NDArray[Any]) -> Classes:
-    """The labels that there are, in order, for every task."""
+    """Return the labels that occur, in order, for every task."""
     found = [np.unique(column) for column in columns_of(y)]
     for task, classes in enumerate(found):
         if len(classes) < 2:
@@ -160,14 +160,14 @@ def classes_of(y: NDArray[Any]) -> Classes:
 
 
 def given_classes(classes: Any) -> Classes:
-    """Labels that the user gave: some, or a sequence of such for several tasks."""
+    """Return labels given by the user: an array, or a sequence of arrays for several tasks."""
     if len(classes) and all(np.ndim(labels) == 1 for labels in classes):
         return [np.asarray(classes_of(checked_labels(labels))) for labels in classes]
     return classes_of(checked_labels(classes))
 
 
 def known_classes(classes: Any, before: Classes | None) -> Classes:
-    """Those of the first call of ``partial_fit``, which later ones may repeat."""
+    """Return the classes of the first call of ``partial_fit``, which later calls may repeat."""
     if classes is None:
         if before is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -180,34 +180,36 @@ def known_classes(classes: Any, before: Classes | None) -> Classes:
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any], first_row: int) -> Codes:
-    """The numbers of the classes of rows in one task."""
+    """Return the numbers of the classes of rows in one task."""
     known = {label: code for code, label in enumerate(classes.tolist())}
     labels, inverse = np.unique(y, return_inverse=True)
     codes = np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.int64)[inverse]
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         listed = ", ".join(map(repr, classes.tolist()[:8])) + (", ..." if len(classes) > 8 else "")
-        raise ValueError(f"y has the unknown label {y.tolist()[row]!r} in row {first_row + row}; known are {listed}")
+        raise ValueError(
+            f"y has the unknown label {y.tolist()[row]!r} in row {first_row + row}; known labels are {listed}"
+        )
     return codes
 
 
 def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
-    """A function of an array, or of every one of a list."""
+    """Apply a function to an array, or to each array of a list."""
     return [function(one) for one in values] if isinstance(values, list) else function(values)
 
 
 def probabilities(values: NDArray[Any]) -> NDArray[Any]:
-    """Those of classes by their decision values; the first of two has 0."""
+    """Return the probabilities of classes from their decision values; the first of two has 0."""
     return Softmax.probabilities(of_every_class(values))
 
 
 def log_probabilities(values: NDArray[Any]) -> NDArray[Any]:
-    """Their logarithms, which have digits where probabilities themselves are too small for any."""
+    """Return the logarithms of probabilities, which are accurate even if the probabilities underflow."""
     every = of_every_class(values).astype(np.float64)
     every -= every.max(axis=1, keepdims=True)
     return (every - np.log(np.exp(every).sum(axis=1, keepdims=True))).astype(values.dtype)
 
 
 def of_every_class(values: NDArray[Any]) -> NDArray[Any]:
-    """Decision values, a column per class; of two classes, the first has 0."""
+    """Return decision values with one column per class; of two classes, the first has 0."""
     return np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values

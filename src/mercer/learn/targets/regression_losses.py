@@ -1,4 +1,4 @@
-"""The losses of a regressor as a solver minimises them: in units of the targets, and back."""
+"""The losses of a regressor as a solver minimises them, in units of the targets."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ def check_loss_arguments(delta: Any, quantile: Any, epsilon: Any) -> None:
     for level in np.atleast_1d(np.asarray(quantile, dtype=object)).tolist():
         check_probability("quantile", level)
     if np.ndim(quantile) > 1 or np.size(quantile) == 0:
-        raise ValueError(f"quantile must be a number or a list of some, found {quantile!r}")
+        raise ValueError(f"quantile must be a number or a list of numbers, found {quantile!r}")
     if not is_number(epsilon) or not 0.0 <= float(epsilon) < np.inf:
         raise ValueError(f"epsilon must be a finite number of at least 0, found {epsilon!r}")
 
 
 def check_counts(targets: Matrix, weight: Matrix, alone: bool) -> None:
-    """Refuse what no Poisson distribution gives."""
+    """Refuse targets that a Poisson distribution cannot produce."""
     if (targets < 0.0).any():
         row, column = np.argwhere(targets < 0.0)[0].tolist()
         where = "" if alone else f", column {column}"
         raise ValueError(
-            f"loss='poisson' takes targets of at least 0, found {targets[row, column]:g} in row {row}{where}"
+            f"loss='poisson' requires targets of at least 0, found {targets[row, column]:g} in row {row}{where}"
         )
     if not (weight @ targets > 0.0).all():
-        raise ValueError("loss='poisson' needs a target above 0: of zeros alone the mean has no logarithm")
+        raise ValueError("loss='poisson' requires at least one target above 0, since a mean of 0 has no logarithm")
 
 
 def columns_of_loss(
@@ -74,7 +74,7 @@ def columns_of_loss(
     quantile: Any,
     epsilon: float,
 ) -> Columns:
-    """What a solver minimises: ||w||^2 / 2 and the loss over alpha, of targets in units of their spread."""
+    """Return what a solver minimises: ||w||^2 / 2 and the loss divided by alpha, in units of the targets' spread."""
     counts, counted = weight / alpha, weight > 0.0
     if loss == "poisson":
         mean = weight @ targets / weight.sum() if intercept else np.ones(targets.shape[1])
@@ -94,6 +94,6 @@ def columns_of_loss(
 
 
 def default_delta(residuals: Matrix, weight: Matrix) -> Matrix:
-    """That of Huber's loss for residuals like these, one for every column."""
+    """Return the delta of Huber's loss for residuals like these, one for every column."""
     counted = weight > 0.0
     return DELTA * robust_scale(residuals[counted], weight[counted])

@@ -19,7 +19,7 @@ NORMAL = 1.482602218505602
 
 
 def checked_targets(y: Any) -> Matrix:
-    """Targets as float64, one column per target where there are several."""
+    """Return targets as float64, with one column per target if there are several."""
     if y is None:
         raise ValueError("the blocks must bring y, found X alone")
     return check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
@@ -47,7 +47,7 @@ class AllTargets(Need):
 
 
 def weighted_median(values: Matrix, weight: Matrix) -> Matrix:
-    """The least value of every column that half of the weight is not above."""
+    """Return the smallest value of every column that at least half of the weight does not exceed."""
     order = np.argsort(values, axis=0, kind="stable")
     below = np.cumsum(weight[order], axis=0)
     places = np.argmax(below >= 0.5 * below[-1], axis=0)
@@ -56,9 +56,9 @@ def weighted_median(values: Matrix, weight: Matrix) -> Matrix:
 
 
 def robust_scale(residuals: Matrix, weight: Matrix) -> Matrix:
-    """The standard deviation of every column, were it normal, by the median of absolute values.
+    """Return the standard deviation of every column, estimated from the median of absolute values as for a normal one.
 
-    Where more than half of them are 0, by their mean; 1 where all are.
+    If more than half of them are 0, it is their mean; it is 1 if all are 0.
     """
     sizes = np.abs(residuals)
     scale = NORMAL * weighted_median(sizes, weight)
@@ -67,18 +67,18 @@ def robust_scale(residuals: Matrix, weight: Matrix) -> Matrix:
 
 
 class Units(NamedTuple):
-    """Where every target is measured from, and in what: numbers near 1 leave features in float32 their digits."""
+    """The origin and unit of every target: numbers near 1 preserve the digits of float32 features."""
 
     centre: Matrix
     spread: Matrix
 
     @classmethod
     def of(cls, targets: Matrix, weight: Matrix, intercept: bool) -> Units:
-        """The median, where there is an intercept to take it, and the mean distance from it."""
+        """Return the median, if there is an intercept, and the mean distance from it."""
         centre = weighted_median(targets, weight) if intercept else np.zeros(targets.shape[1])
         spread = weight @ np.abs(targets - centre) / weight.sum()
         return cls(centre, np.where(spread > 0.0, spread, 1.0))
 
     def within(self, targets: Matrix) -> Matrix:
-        """Targets in these units."""
+        """Return targets in these units."""
         return (targets - self.centre) / self.spread

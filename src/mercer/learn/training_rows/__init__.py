@@ -1,1 +1,1 @@
-"""What a fitted learner remembers of its training rows: the region they fill, and how to know them again."""
+"""What a fitted learner remembers about its training rows: their region, and how to recognise them."""

@@ -1,4 +1,4 @@
-"""What a learner remembers of the table that it was fitted on: its columns, and how to know its rows again."""
+"""What a learner remembers about the table on which it was fitted: its columns, and how to recognise its rows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ...data.frames import NUMBERS, columns, is_frame, kind_of, levels, numbers
 from ...data.times import TIMES
 
 FIRST_ROWS = 16
-"""Rows that are remembered, by their fingerprints."""
+"""The number of rows whose fingerprints are remembered."""
 
 
 def remember(model: Any, X: Any) -> None:
-    """Give a learner what it is to remember of its rows."""
+    """Let a learner remember what it should about its rows."""
     model.target_name_ = X.target_name if isinstance(X, Table) else None
     model.weight_name_ = X.weight_name if isinstance(X, Table) else None
     model.first_rows_ = row_prints(rows_of(X.head(), slice(0, FIRST_ROWS))) if isinstance(X, SourceTable) else ()
 
 
 def has_seen(model: Any, table: Table) -> bool:
-    """Whether a learner seems to have learned from rows of a table: most that it remembers are in the first block."""
+    """Whether a learner was probably trained on rows of a table: most that it remembers are in the first block."""
     known = getattr(model, "first_rows_", ())
     if not known or not isinstance(table, SourceTable):
         return False
@@ -36,7 +36,7 @@ def has_seen(model: Any, table: Table) -> bool:
 
 
 def row_prints(block: Block) -> tuple[str, ...]:
-    """A short text for every row with its target, the same in whatever file and precision it is stored."""
+    """Return a fingerprint of every row with its target, independent of file format and precision."""
     targets = np.zeros((block.X.shape[0], 0), dtype=np.uint8) if block.y is None else entry_bytes([np.asarray(block.y)])
     rows = sparse_rows(block.X) if sp.issparse(block.X) else entry_bytes(parts_of(block.X))
     # bytes, since the text of every number would take far longer than a prediction does
@@ -46,12 +46,12 @@ def row_prints(block: Block) -> tuple[str, ...]:
 
 
 def parts_of(X: Any) -> list[Any]:
-    """Matrices and columns that have the rows of X side by side."""
+    """Return matrices and columns that together are the rows of X."""
     return list(columns(X).values()) if is_frame(X) else [X]
 
 
 def sparse_rows(X: Any) -> list[bytes]:
-    """The entries of every row that are not zero, with their columns, as bytes."""
+    """Return the nonzero entries of every row, with their columns, as bytes."""
     held = sp.csr_array(X, dtype=np.float64, copy=True)
     held.sum_duplicates()
     held.eliminate_zeros()
@@ -61,7 +61,7 @@ def sparse_rows(X: Any) -> list[bytes]:
 
 
 def entry_bytes(parts: list[Any]) -> NDArray[np.uint8]:
-    """Rows as bytes: numbers and times with the precision of float32, levels by their fingerprints."""
+    """Return rows as bytes: numbers and times with the precision of float32, levels by their fingerprints."""
     held = [part for part in parts if has_numbers(part)]
     levelled = [part for part in parts if not has_numbers(part)]
     found = [single(as_matrix(numbers(part))) for part in held] + [as_matrix(level_prints(part)) for part in levelled]
@@ -78,7 +78,7 @@ def as_matrix(part: NDArray[Any]) -> NDArray[Any]:
 
 
 def single(values: Any) -> NDArray[np.float32]:
-    """Numbers in float32, with one zero and one NaN."""
+    """Return numbers in float32, with one zero and one NaN."""
     with np.errstate(over="ignore"):
         rounded = np.asarray(values).astype("<f4") + np.float32(0)
     rounded[np.isnan(rounded)] = np.nan
@@ -86,7 +86,7 @@ def single(values: Any) -> NDArray[np.float32]:
 
 
 def level_prints(part: Any) -> NDArray[np.uint64]:
-    """A number for every level, the same wherever it stands."""
+    """Return a number for every level, independent of its position."""
     given = levels(part)
     known = {level: int(digest(repr(level))[:16], 16) for level in set(given.ravel().tolist())}
     return np.array([known[level] for level in given.ravel().tolist()], dtype="<u8").reshape(given.shape)

@@ -1,8 +1,8 @@
-"""The region of the rows that a model has learned from: a box, found in a pass that is made anyway.
+"""The region of the training rows of a model: a box, found in a pass that is made anyway.
 
-The box has the least and the largest value of every prepared column. How far outside a row lies is its distance from
-the box as a share of the box's diagonal: a distance in all columns together, as kernels of the distance have it, so
-that many columns do not make a row outlying that is a little outside in one of them.
+The box extends from the smallest to the largest value of every prepared column. The distance of a row is that from the
+box as a share of the box's diagonal: a distance in all columns together, like that of radial kernels, so that a row
+slightly outside in one of many columns does not count as an outlier.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from ...kernels.algebra import Scaled, Sum
 Vector = NDArray[np.float64]
 
 MARGIN = 0.1
-"""How far outside a row may lie before it extrapolates, and predictions beyond the targets, as a share of the range."""
+"""The margin beyond which a row extrapolates, and that of predictions around the targets, as a share of the range."""
 
 
 class Region(NamedTuple):
-    """The box of rows: the least and the largest value of every column."""
+    """The box of rows: the smallest and the largest value of every column."""
 
     least: Vector
     most: Vector
 
     @classmethod
     def of(cls, X: Any) -> Region:
-        """That of rows, dense or CSR, of which there is one at least."""
+        """Return the region of rows, dense or CSR, of which there is at least one."""
         least, most = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
         return cls(np.asarray(least, dtype=np.float64), np.asarray(most, dtype=np.float64))
 
     def joined(self, other: Region | None) -> Region:
-        """The least box around both."""
+        """Return the smallest box around both."""
         if other is None:
             return self
         return Region(np.minimum(self.least, other.least), np.maximum(self.most, other.most))
 
     def widened(self) -> Region:
-        """The same with a margin on either side."""
+        """Return the box with a margin on either side."""
         with np.errstate(over="ignore"):
             margin = MARGIN * (self.most - self.least)
             return Region(self.least - margin, self.most + margin)
 
     def nearest(self, X: Any) -> Any:
-        """Rows, dense or CSR, with those outside the box moved to its surface; what CSR rows do not store stays 0."""
+        """Return rows, dense or CSR, with those outside the box moved to its surface; entries that CSR omits stay 0."""
         if sp.issparse(X):
             values = np.clip(X.data, self.least[X.indices], self.most[X.indices]).astype(X.dtype)
             return X if np.array_equal(values, X.data) else type(X)((values, X.indices, X.indptr), shape=X.shape)
@@ -62,7 +62,7 @@ class Region(NamedTuple):
         return moved
 
     def distances(self, X: Any) -> Vector:
-        """How far rows, dense or CSR, lie outside the box, as a share of its diagonal: 0 inside, infinity at most."""
+        """Return how far rows, dense or CSR, are outside the box, as a share of its diagonal, from 0 to infinity."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ranges = self.most - self.least
             unit = float(ranges.max(initial=0.0)) or 1.0
@@ -101,12 +101,12 @@ class Region(NamedTuple):
 
 
 class Extremes:
-    """Watches rows on their way through a pass, for the region of those that count.
+    """Observes rows in a pass, to find the region of those with positive weight.
 
     Parameters
     ----------
     numbers : callable or None
-        Turns the targets of rows into numbers, one column per target, whose region is found too; None for none.
+        Converts the targets of rows to numbers, one column per target, whose region is found too; None for none.
     """
 
     def __init__(self, numbers: Callable[[Any], Any] | None = None):
@@ -116,7 +116,7 @@ class Extremes:
         self.targets: Region | None = None
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks. Those that were seen before, in another pass, add nothing."""
+        """Yield the same chunks; those that were seen in an earlier pass add nothing."""
         for chunk in chunks:
             if chunk.first <= self.n_seen < chunk.last:
                 self._update(chunk)
@@ -152,12 +152,12 @@ class Extremes:
 
 
 def fallback(distances: Vector) -> Vector:
-    """What is left of a prediction at these distances from the region: all within the margin, and ever less beyond."""
+    """Return the factor of a prediction at these distances from the region: 1 within the margin, and smaller beyond."""
     return np.minimum(1.0, MARGIN / np.maximum(distances, MARGIN))
 
 
 def has_linear_term(kernel: Any) -> bool:
-    """Whether a kernel is linear, or a sum with a linear kernel: predictions then have a trend that goes on."""
+    """Whether a kernel is linear, or a sum with a linear kernel, so that predictions have a trend that continues."""
     if isinstance(kernel, Sum):
         return has_linear_term(kernel.left) or has_linear_term(kernel.right)
     if isinstance(kernel, Scaled):
@@ -166,5 +166,5 @@ def has_linear_term(kernel: Any) -> bool:
 
 
 def decays(kernel: Any) -> bool:
-    """Whether a kernel is a function of the difference of two rows: far from all rows a machine knows nothing."""
+    """Whether a kernel is a function of the difference of two rows, so that nothing is known far from all rows."""
     return isinstance(kernel, Kernel) and kernel.is_shift_invariant
