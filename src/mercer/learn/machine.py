@@ -71,7 +71,7 @@ def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
 
 
 def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows with targets and weights, as one table where they are in a collection on a cluster."""
+    """Return rows with targets and weights, as one table if they are in a collection on a cluster."""
     return (table_of(X, y, sample_weight), None, None) if is_collection(X) else (X, y, sample_weight)
 
 

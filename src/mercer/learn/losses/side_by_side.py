@@ -47,7 +47,7 @@ class SideBySide(Loss):
 
 
 def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
-    """Bends that have some columns each."""
+    """Return the bend of concatenated columns, from those of some columns each."""
     both = list(zip(bends, columns, strict=True))
     return Bend(
         lambda rows, V: np.concatenate([bend(rows, V[:, mine]) for bend, mine in both], axis=1),
