@@ -49,6 +49,9 @@ help:
 	@echo 'make papers       the papers'"'"' tables and figures, quickly; papers-full goes on with the full ones (hours)'
 	@echo 'make clean        remove what these targets made'
 
+INSTALL_EDITABLE = $(BIN)/python -m pip install --progress-bar on --no-build-isolation \
+	--config-settings=build-dir=$(CORE_BUILD) --editable
+
 # Installed again only when the build changed: Python files are used from src as they are.
 $(INSTALLED): $(BUILT_FROM)
 	@echo '== Python of its own in $(VENV)'
@@ -56,8 +59,7 @@ $(INSTALLED): $(BUILT_FROM)
 	@echo '== fetching what Mercer needs, compiling its core and installing it in $(VENV): a minute or two, once'
 	$(BIN)/python -m pip install --quiet scikit-build-core
 	$(BIN)/python -m pip install --quiet scikit-build-core $$($(BIN)/python -c '$(CORE_BUILD_NEEDS)')
-	$(BIN)/python -m pip install --progress-bar on --no-build-isolation --config-settings=build-dir=$(CORE_BUILD) \
-		--editable '.[dev]'
+	$(INSTALL_EDITABLE) '.[dev]'
 	@touch $@
 
 $(LOWEST_INSTALLED): $(BUILT_FROM)
@@ -171,7 +173,7 @@ bench-quick: $(INSTALLED)
 DOCS_INSTALLED := $(VENV)/.docs-installed
 $(DOCS_INSTALLED): $(INSTALLED)
 	@echo '== fetching what builds the site'
-	$(BIN)/python -c 'import $(DOCS_NEEDS)' 2>/dev/null || $(BIN)/python -m pip install --progress-bar on '.[docs]'
+	$(BIN)/python -c 'import $(DOCS_NEEDS)' 2>/dev/null || $(INSTALL_EDITABLE) '.[dev,docs]'
 	@touch $@
 
 # Every warning is an error: a link that leads nowhere, a formula that cannot be read, an example that fails.

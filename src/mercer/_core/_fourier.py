@@ -133,8 +133,14 @@ def fastfood(
         The rows.
     tables : FastfoodTables
         The parameters, in the type of X.
-    radii, offset, scale, out
-        As for :func:`structured`.
+    radii : ndarray
+        The radii, as for :func:`structured`.
+    offset : ndarray
+        The offset, as for :func:`structured`.
+    scale : float
+        The scale, as for :func:`structured`.
+    out : ndarray
+        The output, as for :func:`structured`.
 
     Returns
     -------

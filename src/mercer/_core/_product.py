@@ -74,8 +74,12 @@ def matrix_waves(X: RowParts, matrix: Panels, offset: NDArray[Any], scale: float
         Dense or CSR rows of matrix.rows columns, float32 or float64.
     matrix : Panels
         The packed matrix, in the type of X, with one column per phase.
-    offset, scale, out
-        As for :func:`waves`.
+    offset : ndarray
+        The offset, as for :func:`waves`.
+    scale : float
+        The scale, as for :func:`waves`.
+    out : ndarray
+        The output, as for :func:`waves`.
 
     Returns
     -------

@@ -27,7 +27,7 @@ class Clock:
 
     @property
     def spent(self) -> float:
-        """Seconds since the start."""
+        """The seconds since the start."""
         return perf_counter() - self._started
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -91,6 +93,10 @@ STREAMED = "features do not fit and are computed again in every pass; raise --me
 @click.option("--deviations", is_flag=True, help="Keep what is needed for standard deviations of predictions.")
 @reading_options
 @click.option("--device", help="GPU that torch can use: cuda, cuda:1 and so on; the CPU by default.")
+@click.option(
+    "--dask", metavar="ADDRESS",
+    help="Let a Dask cluster read the rows and learn: tcp://..., or local or local:2 for processes on this machine.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--checkpoint", type=click.Path(dir_okay=False), help="Checkpoint file; next to the model by default.")
 @click.option("--every", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds between checkpoints.")
@@ -98,7 +104,7 @@ STREAMED = "features do not fit and are computed again in every pass; raise --me
 @click.option("--report", type=click.Path(dir_okay=False), help="Page about the model to write, .html.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Model file to write.")
-def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, **options):
+def command(data, target, weight, columns, task, holdout, memory, dask, seed, report, dry_run, output, **options):
     """Train a model on the rows of DATA, score it on held-out rows, and write it to a file.
 
     The model in the file is the one that was scored: it is not trained again on the held-out rows.
@@ -140,8 +146,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
             check_scorable(learner, test)
         say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
         begun = perf_counter()
-        with telling_what_is_left(), progress() as told:
-            model = train(learner, rows, output=output, progress=told, **going_on)
+        with telling_what_is_left(), on_cluster(dask, rows) as spread, progress() as told:
+            model = train(learner, spread, output=output, progress=told, **going_on)
         fitted = perf_counter()
         if told is not None and told.last is not None:
             say(fit_line(model, told.last))
@@ -155,6 +161,23 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         show_concerns(assessed.concerns)
         if report is not None:
             write_page(report, output, model, rows, test, assessed, times)
+
+
+@contextmanager
+def on_cluster(address: str | None, rows: Any) -> Iterator[Any]:
+    """Give rows as workers read them, or as they are if no cluster is named."""
+    if address is None:
+        yield rows
+        return
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise click.UsageError("--dask needs Dask: pip install 'mercer[dask]'") from error
+    from ..scale.local import connected, files_on
+
+    with connected(address) as client:
+        say(f"{len(client.ncores())} workers; dashboard: {client.dashboard_link}")
+        yield files_on(client, rows)
 
 
 def choose_map(options: dict[str, Any], seed: int) -> None:

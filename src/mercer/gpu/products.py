@@ -22,7 +22,7 @@ def in_parts(X: Any) -> Any:
 
 
 def sign_matrix(signs: Any, device: Any) -> Any:
-    """Rows of small integers as a matrix that rows in parts are multiplied by.
+    """Return rows of small integers as a matrix by which rows in parts are multiplied.
 
     Parameters
     ----------

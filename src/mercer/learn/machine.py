@@ -19,6 +19,7 @@ from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.partitioned_files import PartitionedFiles
 from ..data.table_rows import placed
 from ..data.times import TIMES
 from ..gpu.device import Device, check_name
@@ -70,7 +71,7 @@ def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
 
 
 def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows with targets and weights, as one table where they are in a collection on a cluster."""
+    """Return rows with targets and weights, as one table if they are in a collection on a cluster."""
     return (table_of(X, y, sample_weight), None, None) if is_collection(X) else (X, y, sample_weight)
 
 
@@ -284,6 +285,9 @@ class KernelMachine(MachineParameters):
     def _adopted(self, table: Table, reset: bool) -> Table:
         """Return a table as this machine expects it: the columns of files are matched by name."""
         if isinstance(table, Matched):
+            return table
+        if isinstance(table, PartitionedFiles) and reset:
+            self._adopted(table.source, reset)
             return table
         if not isinstance(table, SourceTable):
             validate_data(self, table.head().X, skip_check_array=True, reset=reset)

@@ -70,7 +70,7 @@ def quarter_turns(*shape: int | None) -> Any:
 
 
 def places(count: int, *shape: int | None) -> Any:
-    """Integers from 0 to ``count`` - 1."""
+    """Return the layout of integers from 0 to ``count`` - 1."""
     return Leaf(("int32",), shape, 0, count - 1)
 
 

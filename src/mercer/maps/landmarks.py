@@ -151,7 +151,7 @@ class Candidates:
 
     @cached_property
     def diagonal(self) -> Vector:
-        """k(x, x) of the candidates."""
+        """The values k(x, x) of the candidates."""
         values = np.empty(len(self))
         for tile in tiles(len(self), BLOCK_ROWS):
             X = self.sample(tile)

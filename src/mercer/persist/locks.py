@@ -10,17 +10,21 @@ import stat
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 try:
     import fcntl
-except ImportError:  # on Windows the file alone is the lock, and that of a dead run must be removed by hand
+except ImportError:  # not on Windows, which has locks of its own
     fcntl = None  # type: ignore[assignment]
 
+msvcrt: Any = import_module("msvcrt") if fcntl is None else None
 MOST_BYTES = 4096
 BEGINNING = b'{"host": "'
+LOCKED_BYTE = 1 << 30
+"""The byte that is locked on Windows, where nobody else can read locked bytes: far behind what the file says."""
 
 
 class OutputInUseError(RuntimeError):
@@ -44,10 +48,11 @@ def locked(path: Path) -> Iterator[None]:
         _write(descriptor, json.dumps(mine).encode(), path)
         yield
     finally:
-        if fcntl is None:  # Windows cannot remove an open file
+        if fcntl is None:
             os.close(descriptor)
-            path.unlink()
-        else:  # no other process may open the file that is removed
+            with suppress(PermissionError):  # Windows removes no open file: another run has it already
+                path.unlink(missing_ok=True)
+        else:  # nobody may get hold of the file that is removed
             path.unlink(missing_ok=True)
             os.close(descriptor)
 
@@ -91,21 +96,15 @@ def _write(descriptor: int, content: bytes, path: Path) -> None:
 def _opened(path: Path) -> int:
     """Open and lock the lock file; a symbolic link of its name is never followed."""
     while True:
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (0 if fcntl else os.O_EXCL)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         try:
             descriptor = os.open(path, flags, 0o644)
-        except FileExistsError:
-            raise OutputInUseError(
-                f"{str(path)!r} exists: another run is writing to this output, or has died"
-            ) from None
         except OSError as error:
             if error.errno == errno.ELOOP:
                 check_lock(path)
             raise
-        if fcntl is None:
-            return descriptor
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
         except BlockingIOError:
             held = _holder(descriptor)
             os.close(descriptor)
@@ -124,6 +123,20 @@ def _opened(path: Path) -> int:
             return descriptor
         os.close(descriptor)  # the process that held it has removed the file in the meantime
         check_lock(path)
+
+
+def _take(descriptor: int) -> None:
+    """Lock an open file until it is closed, or the process ends; a BlockingIOError if another process has it."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EDEADLK):
+            raise
+        raise BlockingIOError(error.errno, error.strerror) from error
 
 
 def _check_content(descriptor: int, path: Path) -> None:

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
+from uuid import uuid4
+
+from .parcels import packed, unpacked
 
 LOOK = 2.0
 """Seconds between two looks at the workers while nothing happens."""
@@ -41,9 +44,10 @@ class Cluster:
         if distributed is None:
             return None
         try:
-            return cls(distributed.default_client())
+            client = distributed.default_client()
         except ValueError:
             return None
+        return cls(client) if client.status == "running" else None
 
     def _workers(self) -> dict[str, Any]:
         try:
@@ -75,6 +79,8 @@ class Cluster:
         return found
 
     def _gone(self) -> WorkersGoneError:
+        if self.client.status == "running" and self._workers():
+            return WorkersGoneError("the tasks of this fit were cancelled, perhaps by another client: fit again")
         if self.client.status == "running":
             return WorkersGoneError(
                 f"no worker was there for {PATIENCE:g} seconds: the cluster at {self.client.scheduler.address} has "
@@ -83,6 +89,14 @@ class Cluster:
         return WorkersGoneError(
             "the connection to the scheduler was lost: connect a client to a running cluster and fit again; a fit by "
             "mercer.persist.train goes on with resume=True"
+        )
+
+    def opened(self, tables: Sequence[Any]) -> list[Any]:
+        """Return small objects as they are known to the cluster."""
+        from dask.delayed import delayed
+
+        return self.computed(
+            [delayed(unpacked)(packed(table), dask_key_name=f"table-{uuid4().hex}") for table in tables]
         )
 
     def wait(

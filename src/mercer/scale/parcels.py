@@ -36,6 +36,11 @@ def packed(function: Any) -> bytes:
     return file.getvalue()
 
 
+def unpacked(parcel: bytes) -> Any:
+    """Return what was packed as these bytes."""
+    return pickle.loads(parcel)
+
+
 class Opened:
     """The functions that this process has opened last, so that each is opened once."""
 

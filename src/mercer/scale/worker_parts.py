@@ -138,6 +138,11 @@ class WorkerParts(Parts):
         roots = [tree(group, fan_in(held), tasks.__getitem__, node) for group in groups(places)]
         for place, root in enumerate(roots[1:], 1):
             roots[place] = node([roots[place - 1], root])
+        if len(places) == 1:  # the root is the only leaf
+            (whole,) = self._cluster.computed(roots)
+            self._cluster.wait([whole], lambda number: done(places[number]))
+            found = self._cluster.result(whole)
+            return found if before is None else join([before, found])
         whole, *leaves = self._cluster.computed([roots[-1], *(tasks[place] for place in places)])
         self._cluster.wait(leaves, lambda number: done(places[number]), keep=False)
         found = self._cluster.result(whole)

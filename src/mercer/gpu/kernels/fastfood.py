@@ -36,7 +36,7 @@ def fastfood(
 
     Returns
     -------
-    writer : callable or None
+    callable or None
         None where the transforms are too wide or too narrow.
     """
     group = ThreadGroup.of(signs.shape[1])

@@ -40,7 +40,7 @@ def hadamard_sketch(
 
     Returns
     -------
-    writer : callable or None
+    callable or None
         None where the transforms are too wide or too narrow.
     """
     group = ThreadGroup.of(size)

@@ -37,7 +37,7 @@ def sign_products(
 
     Returns
     -------
-    writer : callable or None
+    callable or None
         None where the signs take too much memory.
     """
     if 6 * signs.size > MATRIX_BYTES:

@@ -41,7 +41,7 @@ def srht(
 
     Returns
     -------
-    writer : callable or None
+    callable or None
         None where the transforms are too wide or too narrow.
     """
     group = ThreadGroup.of(size)

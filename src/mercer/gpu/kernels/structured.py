@@ -30,7 +30,7 @@ def structured(
 
     Returns
     -------
-    writer : callable or None
+    callable or None
         None where the transforms are too wide or too narrow.
     """
     group = ThreadGroup.of(signs.shape[2])

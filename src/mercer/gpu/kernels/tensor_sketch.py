@@ -39,7 +39,7 @@ def tensor_sketch(
 
     Returns
     -------
-    writer : callable or None
+    callable or None
         None where the width is not a power of two, too large or too small.
     """
     # A row is transformed as half as many complex numbers. With 32 of them a thread has enough work between waits.

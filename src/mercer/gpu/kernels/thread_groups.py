@@ -46,7 +46,7 @@ class ThreadGroup:
 
     @property
     def per_block(self) -> int:
-        """Groups that share a block."""
+        """The number of groups that share a block."""
         return BLOCK // self.threads if self.threads <= 32 else 1
 
     def kernel(self, name: str, arrays: int, resident: int = 1) -> Kernel:

@@ -139,7 +139,7 @@ class PreparedRows(TableRows):
         return self.extremes
 
     def first_chunks(self) -> Iterator[Chunk]:
-        """Chunks of the size of a block. The first comes from the cached head, without a read."""
+        """Yield chunks of the size of a block; the first comes from the cached head, without a read."""
         head = self._table.head()
         yield from self._cut([head], BLOCK_ROWS)
         if head.X.shape[0] == BLOCK_ROWS:

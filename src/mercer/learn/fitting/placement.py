@@ -38,7 +38,7 @@ class Placement(Protocol):
     """Where features, kernel values and factors are computed and stored."""
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
-        """Bytes that features may take beside ``work``."""
+        """Return the bytes that features may take in addition to ``work``."""
         ...
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> Any:
@@ -56,11 +56,11 @@ class Placement(Protocol):
         ...
 
     def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
-        """Features that are made again in every pass."""
+        """Return features that are computed again in every pass."""
         ...
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
-        """The features of a map of kernel values, for a solver."""
+        """Return the features of a map of kernel values, for a solver."""
         ...
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
@@ -72,7 +72,7 @@ class OnProcessor:
     """Computation on the CPU, by the compiled core and our own threads."""
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
-        """Bytes that features may take beside ``work``."""
+        """Return the bytes that features may take in addition to ``work``."""
         return room_for_features(model, work, memory)
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> HeldFeatures:
@@ -99,11 +99,11 @@ class OnProcessor:
         room.fill(rows, values_of(map), columns)
 
     def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
-        """Features that are made again in every pass."""
+        """Return features that are computed again in every pass."""
         return StreamedFeatures(rows, values_of(map), int(map.n_components_), intercept, n_jobs)
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
-        """The features of a map of kernel values, for a solver."""
+        """Return the features of a map of kernel values, for a solver."""
         return LandmarkFeatures(values, landmark_root(map, values.precision, n_jobs))
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
@@ -147,11 +147,11 @@ class OnDevice:
         room.fill(rows, map, columns)
 
     def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
-        """Features that are made again in every pass."""
+        """Return features that are computed again in every pass."""
         return DeviceStreamed(self.device, rows, map, intercept, n_jobs)
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
-        """The features of a map of kernel values, for a solver."""
+        """Return the features of a map of kernel values, for a solver."""
         assert isinstance(values, DeviceFeatures)
         root = DeviceRoot(self.device, landmark_gram(self.device, map), values.precision)
         return DeviceLandmarkFeatures(values, root)
@@ -197,7 +197,7 @@ class OnPartitions:
         room.fill(map, columns)
 
     def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> PartitionedFeatures:
-        """Features that are made again in every pass."""
+        """Return features that are computed again in every pass."""
         threads = self.table.parts.threads(n_jobs)
         make = partial(streamed_there, self.there, map, intercept, threads)
         parts = self.table.parts.kept(partial(made, rows.apart(n_jobs), make))

@@ -129,6 +129,7 @@ def learn_column_scales(
     Returns
     -------
     ColumnScales
+        The scales, the penalty and the errors.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def learn_column_scales(
 
 
 def checked_rows(X: Matrix, Y: Matrix, weight: Matrix | None) -> tuple[Matrix, Matrix, Matrix]:
-    """Rows of positive weight in float64, with targets about their mean."""
+    """Return rows of positive weight in float64, with centred targets."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)

@@ -130,6 +130,6 @@ class Curvature(NamedTuple):
         return cls(scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False), mean, total)
 
     def influences(self, Z: NDArray[Any]) -> Matrix:
-        """z' H^-1 z of rows."""
+        """Return z' H^-1 z of rows."""
         turned = scipy.linalg.solve_triangular(self.factor, (Z - self.mean).T, lower=True, check_finite=False)
         return (turned**2).sum(axis=0) + (1.0 / self.total if self.total > 0.0 else 0.0)

@@ -49,7 +49,7 @@ class SideBySide(Loss):
 
 
 def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
-    """Bends that have some columns each."""
+    """Return the bend of concatenated columns, from those of some columns each."""
     both = list(zip(bends, columns, strict=True))
 
     def apply(rows: Any, V: Values) -> Values:

@@ -94,7 +94,7 @@ class Candidate(NamedTuple):
 
     @property
     def smoothness(self) -> tuple[int, float]:
-        """Ascends from smooth to rough."""
+        """A key that increases from smooth to rough."""
         return (0 if self.family is None else self.family.roughness), self.gamma
 
 

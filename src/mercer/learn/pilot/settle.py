@@ -110,6 +110,7 @@ def settled(
     Returns
     -------
     Settled
+        The settled arguments, with what was learned about the columns.
     """
     kernel = None if is_open(model.kernel) else GAUSSIAN if model.kernel is None else parsed(model.kernel)
     width = LEARNER_WIDTH if model.n_components is None else model.n_components
@@ -149,7 +150,7 @@ def settled(
 
 
 def fit_cost(loss: str, n_rows: int, width: int, n_columns: int) -> float:
-    """Operations that a fit on so many landmarks is expected to take, with a path of penalties for squares."""
+    """Return the expected operations of a fit on so many landmarks, with a path of penalties for squares."""
     if loss == "squared":
         return path_cost(n_rows, min(width, n_rows), True)
     if width >= n_rows:

@@ -100,7 +100,7 @@ class TrialFeatures:
         return scipy.linalg.solve_triangular(self.factor, Z.T, lower=True, check_finite=False).T
 
     def at_landmarks(self, coef: Matrix) -> Matrix:
-        """Coefficients of the kernel's values at landmarks, from those of features."""
+        """Return coefficients of the kernel's values at landmarks, from those of features."""
         assert self.factor is not None
         return scipy.linalg.solve_triangular(self.factor, coef, lower=True, trans="T", check_finite=False)
 
@@ -132,6 +132,7 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: M
     Returns
     -------
     RidgeTrial
+        The trial, with its errors.
     """
     features = TrialFeatures(map, X)
     Z = features.of(X)

@@ -41,6 +41,7 @@ def width_for(gain: float, n_rows: int, cost: Callable[[int], float], fits: Call
     Returns
     -------
     int
+        The number of features.
 
     Examples
     --------

@@ -436,7 +436,7 @@ class Preparation:
     # -- use -----------------------------------------------------------------------------------------------------------
 
     def __call__(self, X: Any) -> Any:
-        """Rows of numbers."""
+        """Return rows of numbers."""
         if self.sparse_levels:
             return self._sparse_rows(X)
         encoded = self.encode(X)
@@ -454,7 +454,7 @@ class Preparation:
         return self._multiplied(self._scaled(encoded))
 
     def _scaled(self, rows: Any) -> Any:
-        """Rows without gaps in the scale that was learned."""
+        """Return rows without missing values in the scale that was learned."""
         if self.scale == "unit":
             return unit_rows(rows)
         if self.factor is None:
@@ -484,7 +484,7 @@ class Preparation:
         return scaled * scales
 
     def _reshaped(self, encoded: Any) -> Any:
-        """Rows that are filled and tamed, without the columns that are left out, and with indicators of gaps."""
+        """Return rows that are filled and tamed, without dropped columns, and with indicators of missing values."""
         values = encoded.data if sp.issparse(encoded) else encoded
         gaps = None if self.indicated is None else np.isnan(encoded[:, self.indicated])
         if np.isnan(values).any():
@@ -536,7 +536,7 @@ class Preparation:
         return self._coded(X).dense()
 
     def _sparse_rows(self, X: Any) -> Any:
-        """Rows of numbers as CSR."""
+        """Return rows of numbers as CSR."""
         coded = self._coded(X)
         gap = coded.first_gap() if self.filling is None else None
         if gap is not None:
@@ -560,7 +560,7 @@ class Preparation:
         return self._multiplied(unit_rows(found) if self.scale == "unit" else found)
 
     def _coded(self, X: Any) -> CodedRows:
-        """Rows of a frame before their levels become columns."""
+        """Return rows of a data frame before their levels become columns."""
         self._check_frame(X)
         here, wanted = self._matched(X)
         numbers = [None if column.levels is not None else self._numbers(column, here[column.name]) for column in wanted]

@@ -195,7 +195,7 @@ class LeaveOneOut(NamedTuple):
 
     @property
     def turned_coef(self) -> Matrix:
-        """Coefficients in the coordinates of the eigenvectors, for every alpha and target."""
+        """The coefficients in the coordinates of the eigenvectors, for every alpha and target."""
         return self.shrunk[:, :, None] * self.path.turned[:, None, :]
 
     def errors_and_hits(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Matrix, ...]:
@@ -247,7 +247,7 @@ class DeviceLeaveOneOut:
         )
 
     def errors_and_hits(self, Z: Any, Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Any, ...]:
-        """As of :class:`LeaveOneOut`."""
+        """Return the sums of :meth:`LeaveOneOut.errors_and_hits`."""
         return self._errors.sums(Z, Y, self._target_mean, weight, counted)
 
 

@@ -135,7 +135,7 @@ class AllLabels(Need):
         self._parts += later._parts
 
     def found(self) -> tuple[NDArray[Any], Matrix]:
-        """Labels and weights, after a scan."""
+        """Return labels and weights, after a scan."""
         y = checked_labels(np.concatenate([y for y, _ in self._parts]))
         return y, np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in self._parts])
 

@@ -14,6 +14,7 @@ from ...data import SourceTable, Table
 from ...data.block import Block, rows_of
 from ...data.fingerprints import digest
 from ...data.frames import NUMBERS, columns, is_frame, kind_of, levels, numbers
+from ...data.partitioned_files import PartitionedFiles
 from ...data.times import TIMES
 
 FIRST_ROWS = 16
@@ -22,6 +23,7 @@ FIRST_ROWS = 16
 
 def remember(model: Any, X: Any) -> None:
     """Let a learner remember what it should about its rows."""
+    X = X.source if isinstance(X, PartitionedFiles) else X
     model.target_name_ = X.target_name if isinstance(X, Table) else None
     model.weight_name_ = X.weight_name if isinstance(X, Table) else None
     model.first_rows_ = row_prints(rows_of(X.head(), slice(0, FIRST_ROWS))) if isinstance(X, SourceTable) else ()

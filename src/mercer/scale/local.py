@@ -1,0 +1,72 @@
+"""A connection to a cluster, which may be started on this machine, and files that its workers read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..data import SourceTable, Table
+from ..data.partitioned_files import PartitionedFiles
+from .cluster import Cluster
+from .worker_parts import WorkerParts
+
+LOCAL = re.compile(r"local(?::([1-9]\d*))?")
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Connect to a scheduler, or start a cluster on this machine that nobody else can reach.
+
+    Parameters
+    ----------
+    address : str
+        The address of a scheduler such as "tcp://10.0.0.1:8786", or "local", or "local:2" for two workers. Workers on
+        this machine are processes with one thread each.
+
+    Yields
+    ------
+    distributed.Client
+        The client, which is the current one inside the context.
+    """
+    from distributed import Client, LocalCluster
+
+    found = LOCAL.fullmatch(address)
+    if found is None:
+        if "://" not in address:
+            raise ValueError(f"expected the address of a scheduler, 'local' or 'local:2', found {address!r}")
+        with Client(address) as client:
+            yield client
+        return
+    count = None if found[1] is None else int(found[1])
+    with (
+        LocalCluster(
+            n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def files_on(client: Any, source: SourceTable) -> PartitionedFiles:
+    """Return a table of files whose rows are read by the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A client of the cluster, whose workers see the files under the same names.
+    source : SourceTable
+        The files, as :func:`mercer.data.open` gives them.
+
+    Returns
+    -------
+    PartitionedFiles
+        The table. Its partitions are cut by the rows alone, whatever the workers are.
+    """
+    cluster = Cluster(client)
+
+    def spread(tables: Sequence[Table]) -> WorkerParts:
+        return WorkerParts(cluster, cluster.opened(tables), range(len(tables)))
+
+    return PartitionedFiles(source, spread)
