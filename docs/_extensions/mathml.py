@@ -15,10 +15,13 @@ log = logging.getLogger(__name__)
 SIZES = re.compile(r"\\[bB]igg?[lr]?(?![a-zA-Z])")
 """Commands for the size of brackets, which docutils does not know: browsers stretch brackets by themselves."""
 
+FRACTION = re.compile(r"(\\[td]?frac)\s*(\d)(\d)")
+r"""``\frac12``, which docutils reads as 12 over what follows."""
+
 
 def _written(self: Any, node: nodes.Node, *, as_block: bool) -> str:
     try:
-        return tex2mathml(SIZES.sub("", node.astext()), as_block=as_block)
+        return tex2mathml(FRACTION.sub(r"\1{\2}{\3}", SIZES.sub("", node.astext())), as_block=as_block)
     except (MathError, AttributeError) as error:
         log.warning("formula %r: %s", node.astext(), error, location=node, type="mathml")
         return self.encode(node.astext())

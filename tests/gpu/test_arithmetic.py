@@ -1,5 +1,7 @@
 """Products, factors, kernel values and transfers on a device, against float64 on the processor."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from mercer.gpu.device import Device, DeviceTiles
 from mercer.gpu.left_out import LeftOutErrors
 from mercer.gpu.precision import full_precision
 from mercer.gpu.split_products import SUMMED_ROWS, Halves, add_second_moments, mirrored, split_product
-from mercer.gpu.transfers import RowCopies, block_rows, sent_blocks
+from mercer.gpu.transfers import RowCopies, ahead, block_rows, sent_blocks
 from mercer.gpu.triangular import SMALL, DeviceTriangular
 from mercer.kernels import Cauchy, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.learn.solvers.ridge import LeaveOneOut, Path
@@ -210,3 +212,48 @@ def test_rows_left_out(device, dtype, error, counted, columns):
         np.testing.assert_allclose(device.received(ours), theirs, rtol=error)
     assert isinstance(left_out.on(device)._errors, LeftOutErrors)
     assert left_out.on(None) is left_out
+
+
+def test_items_that_another_thread_makes_come_in_order_and_few_wait():
+    made = []
+
+    def items():
+        for number in range(10):
+            made.append(number)
+            yield number
+
+    taken = []
+    for number in ahead(items(), 2):
+        taken.append(number)
+        assert len(made) <= len(taken) + 4  # one is being made and one handed over, beside those that wait
+    assert taken == made == list(range(10))
+
+
+def test_an_error_in_making_an_item_is_raised_where_it_is_taken():
+    def items():
+        yield 1
+        raise KeyError("lost")
+
+    taken = ahead(items())
+    assert next(taken) == 1
+    with pytest.raises(KeyError, match="lost"):
+        next(taken)
+
+
+def test_a_thread_ends_when_its_items_are_not_wanted_any_more():
+    closed = []
+
+    def items():
+        try:
+            yield from range(1000)
+        finally:
+            closed.append(True)
+
+    taken, source = None, items()
+    before = threading.active_count()
+    taken = ahead(source)
+    assert next(taken) == 0
+    taken.close()
+    assert threading.active_count() == before
+    source.close()
+    assert closed

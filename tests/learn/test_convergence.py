@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import RandomFourier
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Matern
 from mercer.learn import KernelClassifier
 from mercer.learn.losses import Logistic, Softmax, SquaredHinge
 from mercer.learn.solvers import conjugate_gradients
@@ -138,6 +138,50 @@ def test_a_step_ends_where_the_slope_turns_however_steep_it_is_beyond():
     def slope(at):  # a gentle slope down to 0.3, then a wall
         return -1.0 + 1e9 * np.maximum(at - 0.3, 0.0)
 
-    steps = SimpleNamespace(ridge=np.zeros((1, 1)), loss=SimpleNamespace(slope=slope), sums=lambda M: M.sum(axis=0))
+    assert length_by(slope) == pytest.approx(0.3, rel=1e-8)
+
+
+def length_by(slope):
+    """The length of a step along which a loss of one row and one column has this slope."""
+    steps = SimpleNamespace(
+        ridge=np.zeros((1, 1)), loss=SimpleNamespace(slope=slope), sums=lambda M: M.sum(axis=0), by_problem=lambda M: M
+    )
     one = np.ones((1, 1))
-    assert Newton.length(steps, 0.0 * one, one, one, one) == pytest.approx(0.3, rel=1e-8)
+    return float(Newton.length(steps, 0.0 * one, one, one, one)[0])
+
+
+def test_a_step_that_is_steep_only_at_its_start_goes_as_far_as_the_gentle_slope_leads():
+    asked = []
+
+    def slope(at):
+        asked.append(float(at[0, 0]))
+        return -1e6 * np.maximum(1e-4 - at, 0.0) - 0.01 * (0.3 - at)
+
+    length = length_by(slope)
+    # By its start the objective falls by 1e6 * 1e-8 / 2, by the rest of the way to 0.3 by 0.01 * 0.3^2 / 2.
+    assert 0.01 * (length - 0.3) ** 2 / 2 <= 1e-8 * (0.005 + 0.00045)
+    assert len(asked) < 40
+
+
+def test_a_step_that_bends_at_every_row_is_searched_for_its_minimum():
+    bends = np.logspace(-6, 0, 200)
+
+    def slope(at):
+        t = float(at[0, 0])
+        return np.full((1, 1), -float(np.maximum(bends - t, 0.0).sum() / bends.sum()) - 1e-3 * (0.5 - t) * (t > 1e-6))
+
+    least = length_by(slope)
+    fine = np.linspace(0.0, 2.0, 200_001)
+    heights = np.concatenate([[0.0], np.cumsum([float(slope(np.full((1, 1), t))[0, 0]) for t in fine[:-1]]) * 1e-5])
+    here = np.interp(least, fine, heights)
+    assert here - heights.min() <= 2e-4 * -heights.min()
+
+
+def test_nearly_separable_classes_with_a_large_penalty_converge_in_few_steps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)) * [0.05, 1.0, 0.05]
+    y = (X[:, 1] > 0).astype(int)
+    model = KernelClassifier(Matern(0.5, length_scale=7.0), C=92.0, n_components=300, map="nystrom", solver="newton",
+                             preparation=None, random_state=0).fit(X, y)  # fmt: skip
+    assert model.convergence_.converged
+    assert model.n_iter_ <= 15

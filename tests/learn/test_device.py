@@ -157,7 +157,7 @@ def test_sums_of_blocks(learner, device, monkeypatch):
     X, f = problem(700)
     expected = clone(learner).fit(X, f).predict(X)
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
-    monkeypatch.setattr("mercer.learn.statistics.device_sums.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.statistics.device_sums.TILE_ROWS", 100)
     found = clone(learner).set_params(device=device).fit(X, f).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -183,7 +183,8 @@ def test_a_full_device_takes_fewer_rows_at_once(name, monkeypatch):
         monkeypatch.setattr(module, "tensor_features", scarce)
     with pytest.warns(UserWarning, match="torch:cpu has no room for 400 rows at once"):
         found = clone(model).fit(X, f).predict(X)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    # A step of conjugate gradients more or less moves values by about the root of the gap that is left, 1e-15.
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @on_names

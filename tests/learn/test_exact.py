@@ -66,7 +66,7 @@ def test_rows_that_the_candidates_miss_join(monkeypatch):
     monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", 300)
     X, y = problem(n=600)
     expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y)
-    monkeypatch.setattr(exact_fit.ExactFit, "candidate_values", lambda fit, _: 2.0 * fit.loss.signs(np.float64))
+    monkeypatch.setattr(exact_fit.ExactFit, "candidate_values", lambda fit, _: 2.0 * fit.loss.signs)
     found = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y)
     assert found.convergence_.passes > 1
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=5e-3)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import dask
@@ -16,7 +15,6 @@ from mercer.data.block import Block
 from mercer.data.partitioned_table import Partition
 from mercer.persist import train
 from mercer.scale import cluster as cluster_module
-from mercer.scale import table_of
 from mercer.scale.cluster import WorkersGoneError
 from mercer.scale.worker_parts import done_on
 
@@ -75,29 +73,6 @@ def test_all_workers_gone_is_an_error_and_no_hang(collections, own_cluster, monk
 
 
 @pytest.mark.full
-def test_a_worker_that_comes_late_is_used(collections, own_cluster):
-    cluster, client = own_cluster
-    cluster.scale(1)
-    while len(client.ncores()) > 1:
-        time.sleep(0.1)
-    first = set(client.ncores())
-    table = table_of(*collections[:2])
-    threading.Timer(0.2, cluster.scale, (2,)).start()
-    where = set()
-    for _ in range(200):
-        where |= set(table.parts.each(where_it_runs))
-        if len(where) > 1:
-            break
-    assert len(where) > 1
-    assert len(set(client.ncores()) | first) > 1
-
-
-def where_it_runs(table, argument):
-    time.sleep(0.2)
-    return os.getpid()
-
-
-@pytest.mark.full
 def test_partitions_that_come_in_another_order_give_the_same_bits(rows, collections, client):
     def late(part, block_info=None):
         time.sleep(0.5 * (3 - block_info[0]["chunk-location"][0]))
@@ -125,12 +100,12 @@ def sums_of_block(table, first):
     return tuple(block.X.sum(axis=0) + first for block in table.blocks())
 
 
+@pytest.mark.full
 def test_too_little_memory_on_a_worker_is_refused_before_the_run(client, collections, monkeypatch):
     monkeypatch.setattr(cluster_module.Cluster, "memory", property(lambda self: 2**20))
     model = mercer.KernelRegressor("gaussian", n_components=512, map="RandomFourier", alpha=1.0, random_state=0)
-    with pytest.raises(MemoryError, match="512 features and their solution") as told:
+    with pytest.raises(MemoryError, match=r"512 features and their solution need .* GiB at least"):
         model.fit(*collections[:2])
-    assert "MB" in str(told.value) or "MiB" in str(told.value)
 
 
 CLIENT = """

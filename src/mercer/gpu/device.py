@@ -99,8 +99,13 @@ class Device:
         """Return torch's type for a type of NumPy."""
         return getattr(self.torch, np.dtype(dtype).name)
 
-    def sent(self, array: NDArray[Any], dtype: DTypeLike | None = None) -> Tensor:
-        """Return a NumPy array as a tensor on the device, of this type or its own, always in separate memory."""
+    def sent(self, array: NDArray[Any] | Tensor, dtype: DTypeLike | None = None) -> Tensor:
+        """Return a NumPy array as a tensor on the device, of this type or its own, always in separate memory.
+
+        A tensor stays where it is, and is copied only to change its type.
+        """
+        if is_torch_array(array):
+            return array if dtype is None else array.to(self.type_of(dtype))
         array = np.ascontiguousarray(array)
         wanted = self.type_of(array.dtype if dtype is None else dtype)
         if self.is_cuda:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from .device import Device, Tensor
 from .precision import full_precision
@@ -23,12 +20,15 @@ class Landmarks(NamedTuple):
     origin: Tensor
 
     @classmethod
-    def on(cls, device: Device, landmarks: NDArray[np.float64], dtype: np.dtype) -> Landmarks:
+    def of(cls, landmarks: Tensor) -> Landmarks:
         """Return those of float64 rows; differences are taken before they are rounded."""
-        origin = landmarks.mean(axis=0)
+        origin = landmarks.mean(dim=0)
         shifted = landmarks - origin
-        norms = np.einsum("ij,ij->i", shifted, shifted)
-        return cls(*(device.sent(part, dtype) for part in (shifted, norms, origin)))
+        return cls(shifted, (shifted * shifted).sum(dim=1), origin)
+
+    def rounded(self, dtype: Any) -> Landmarks:
+        """Return them in this type of torch."""
+        return Landmarks(*(part.to(dtype) for part in self))
 
 
 def squared_distances(device: Device, X: Tensor, landmarks: Landmarks) -> Tensor:

@@ -14,9 +14,9 @@ from .device import Device, Tensor
 
 BITS = 11
 """Those of a half."""
-PANELS = 4
+PANELS = 8
 """The number of panels of columns in a symmetric product, of which the first have less work."""
-SUMMED_ROWS = 16384
+SUMMED_ROWS = 8192
 """Rows whose products are added up in float32; the sums of these are added up in float64."""
 
 
@@ -69,14 +69,15 @@ def add_second_moments(device: Device, Z: Tensor, sums: Tensor, exact: bool = Fa
         Whether products of float32 numbers are computed in float64.
     """
     torch, width = device.torch, Z.shape[1]
+    if exact or Z.dtype == torch.float64:
+        Z = Z.double()  # all that takes memory; what follows adds in place
+        for panel in _panels(width):
+            sums[panel, : panel.stop].addmm_(Z[:, panel].T, Z[:, : panel.stop])
+        return
     total = sums if Z.shape[0] <= SUMMED_ROWS else torch.zeros_like(sums)
     for start in range(0, Z.shape[0], SUMMED_ROWS):
-        part = Z[start : start + SUMMED_ROWS]
-        found = torch.zeros((width, width), dtype=torch.float64 if exact else Z.dtype, device=device.place)
-        if exact or Z.dtype == torch.float64:
-            _write_exactly(device, part.double(), found)
-        else:
-            _write_by_halves(device, part, found)
+        found = torch.zeros((width, width), dtype=Z.dtype, device=device.place)
+        _write_by_halves(device, Z[start : start + SUMMED_ROWS], found)
         total.add_(found)
     if total is not sums:
         sums.add_(total)  # all at once, so that nothing is added if memory runs out halfway
@@ -85,11 +86,6 @@ def add_second_moments(device: Device, Z: Tensor, sums: Tensor, exact: bool = Fa
 def _panels(width: int) -> list[slice]:
     size = max(1, -(-width // PANELS))
     return [slice(start, min(start + size, width)) for start in range(0, width, size)]
-
-
-def _write_exactly(device: Device, Z: Tensor, found: Tensor) -> None:
-    for panel in _panels(Z.shape[1]):
-        found[panel, : panel.stop] = Z[:, panel].T @ Z[:, : panel.stop]
 
 
 def _write_by_halves(device: Device, Z: Tensor, found: Tensor) -> None:

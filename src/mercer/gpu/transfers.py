@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextvars
+import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
+from queue import Full, Queue
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,6 +26,64 @@ def block_rows(width: int, itemsize: int) -> int:
     while rows > LEAST_ROWS and rows * width * itemsize > BLOCK_BYTES:
         rows //= 2
     return rows
+
+
+Item = TypeVar("Item")
+
+
+class Ended(NamedTuple):
+    """The last entry of a queue: how what filled it has ended."""
+
+    error: BaseException | None
+
+
+def ahead(items: Iterable[Item], count: int = SLOTS) -> Iterator[Item]:
+    """Yield the same items, which another thread makes while the ones before them are worked on.
+
+    Parameters
+    ----------
+    items : iterable
+        Used by that thread alone, which ends before the iterator does.
+    count : int, default=2
+        The largest number of items that wait.
+
+    Yields
+    ------
+    item
+        An error in making one is raised in its place.
+    """
+    waiting: Queue[Any] = Queue(count)
+    is_abandoned = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not is_abandoned.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+            except Full:
+                continue
+            return True
+        return False
+
+    def fill() -> None:
+        error: BaseException | None = None
+        try:
+            for item in items:
+                if not put(item):
+                    return
+        except BaseException as raised:
+            error = raised
+        put(Ended(error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(fill,), name="mercer rows", daemon=True)
+    thread.start()
+    try:
+        while not isinstance(item := waiting.get(), Ended):
+            yield item
+    finally:
+        is_abandoned.set()
+        thread.join()
+    if item.error is not None:
+        raise item.error
 
 
 class RowCopies:
@@ -90,7 +151,7 @@ def sent_blocks(
 ) -> Iterator[tuple[Tensor, list[Any]]]:
     """Yield rows in order, gathered into blocks of up to ``rows`` rows, with what belongs to each part."""
     copies: RowCopies | None = None
-    for waiting in gathered(parts, rows):
+    for waiting in ahead(gathered(parts, rows)):
         if copies is None:
             copies = RowCopies(device, rows, width, dtype)
         slot, block = copies.block([np.asarray(X) for X, _ in waiting])

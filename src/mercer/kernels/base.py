@@ -283,6 +283,7 @@ class Kernel(ABC):
         callable
             A function from a tensor of rows to the tensor of their values at the landmarks.
         """
+        landmarks = to_numpy(landmarks)
         write, count = self.values_at(landmarks, dtype), landmarks.shape[0]
 
         def values(X: Any) -> Any:

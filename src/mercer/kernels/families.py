@@ -264,12 +264,17 @@ class Radial(ShiftInvariant):
     def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
         if self._shape is None:
             return super().tensor_values_at(landmarks, device, dtype)
-        centres, (shape, scale) = self.coordinates(dense(landmarks)).astype(np.float64), self._shape
-        shifted = centres - centres.mean(axis=0)
-        rounding = float(np.finfo(np.float32).eps * row_squares(shifted).max())
-        used = np.dtype(np.float32 if dtype == np.float32 and self._takes_rounding(rounding) else np.float64)
-        others, wanted = Landmarks.on(device, centres, used), device.type_of(dtype)
-        factors = None if self.chart is None else device.sent(self.coordinates(np.ones((1, centres.shape[1]))), used)
+        (shape, scale), wanted = self._shape, device.type_of(dtype)
+        centres = device.sent(dense(landmarks), np.float64)
+        factors = None
+        if self.chart is not None:
+            factors = device.sent(self.coordinates(np.ones((1, centres.shape[1]))), np.float64)
+            centres = centres * factors
+        exact = Landmarks.of(centres)
+        rounding = float(np.finfo(np.float32).eps * float(exact.norms.max()))
+        used = device.type_of(np.float32 if dtype == np.float32 and self._takes_rounding(rounding) else np.float64)
+        others = exact.rounded(used)
+        factors = None if factors is None else factors.to(used)
 
         def values(X: Any) -> Any:
             X = X.to(others.rows.dtype)

@@ -42,6 +42,8 @@ USUAL_PASSES = 15
 """The number of passes that a start is expected to take, until one has ended."""
 SEED_ROWS = 100
 """The number of rows per cluster from which the first centres are drawn."""
+EQUAL = 1e-6
+"""Inertias that differ by no more than this share are those of the same clusters."""
 
 
 class Clustering(NamedTuple):
@@ -241,7 +243,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             found.append(self._ended(design, space, centres, start))
             left = (len(starts) - len(found)) * [round(np.mean([one.n_iter for one in found]))]
             design.passes.report.expect(self._passes(design.n_rows, width, left))
-        best = min(found, key=lambda one: one.inertia)
+        # The first of those that are equal to rounding, so that its digits do not decide how clusters are numbered.
+        least = min(one.inertia for one in found)
+        best = next(one for one in found if one.inertia <= least * (1.0 + EQUAL))
         settled = space.centres(best.centres)
         labels = nearest(design, space, settled)
         self._refuse_overflow(*settled, np.array(best.inertia))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import double
 from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from .._random import as_seed
@@ -22,6 +23,7 @@ from ..gpu.device import Device
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
+from ..maps.opaque_kernels import Precomputed
 from ..scale import lazily
 from .argument_types import WeightArgument
 from .column_effects import ColumnEffects
@@ -660,6 +662,18 @@ class AdditiveMachine(ColumnEffects, ABC):
         for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
             if chunk not in kept:
                 kept.watch(self.features_of(chunk.X, chunk.first), chunk)
+
+    @property
+    def _misses_kernel(self) -> bool:
+        """Whether features are a projection of the kernel's, which may miss a part of it that is known."""
+        return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
+
+    def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
+        """The part of k(x, x) that the features of prepared rows miss; None where they are no projection."""
+        if not self._misses_kernel:
+            return None
+        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        return np.maximum(self.map_.kernel_.diagonal(double(rows)) - norms, 0.0)
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
-from ..maps.opaque_kernels import Precomputed
 from ..scale import computed, lazily
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
@@ -1081,18 +1080,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
         found = self._by_rows(X, deviations)
         return found[:, 0] if self._single else found
-
-    @property
-    def _misses_kernel(self) -> bool:
-        """Whether features are a projection of the kernel's, which may miss a part of it that is known."""
-        return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
-
-    def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
-        """The part of k(x, x) that the features of prepared rows miss; None where they are no projection."""
-        if not self._misses_kernel:
-            return None
-        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        return np.maximum(self.map_.kernel_.diagonal(double(rows)) - norms, 0.0)
 
     def _covariances(self, X: Any) -> Matrix:
         posterior = self.posterior()

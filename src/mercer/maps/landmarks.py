@@ -242,11 +242,14 @@ def name_rows(landmarks: Any, rows: Rows) -> bool:
 
 def given_numbers(landmarks: Any, n_rows: int) -> Indices:
     """Validate row numbers given by the user."""
-    for place, number in enumerate(landmarks):
-        if not is_whole(number):
-            raise ValueError(f"landmarks must be whole row numbers or a matrix, found {number!r} at place {place}")
-        if not 0 <= number < n_rows:
-            raise ValueError(f"landmarks must be row numbers from 0 to {n_rows - 1}, found {number} at place {place}")
+    is_plain = isinstance(landmarks, np.ndarray) and landmarks.ndim == 1 and landmarks.dtype.kind in "iu"
+    if not is_plain or not ((landmarks >= 0) & (landmarks < n_rows)).all():
+        for place, number in enumerate(landmarks):
+            if not is_whole(number):
+                raise ValueError(f"landmarks must be whole row numbers or a matrix, found {number!r} at place {place}")
+            if not 0 <= number < n_rows:
+                expected = f"row numbers from 0 to {n_rows - 1}"
+                raise ValueError(f"landmarks must be {expected}, found {number} at place {place}")
     numbers = np.array(landmarks, dtype=np.int64)
     values, counts = np.unique(numbers, return_counts=True)
     if (counts > 1).any():

@@ -117,7 +117,7 @@ class NystromConstruction(Construction):
         if isinstance(self.landmarks, str):
             asked, count = self.n_components, min(self.n_components, rows.n_rows)
         else:
-            asked = count = self._given(rows)[0].shape[0]
+            asked = count = self._given(rows, lambda numbers: numbers)[0].shape[0]
         if self.rank is not None and self.rank > asked:
             raise ValueError(f"rank must be at most the number of landmarks, {asked}, found {self.rank}")
         if self._by("kmeans", "leverage", "rpcholesky") and self.max_rows < count:
@@ -130,8 +130,11 @@ class NystromConstruction(Construction):
         """The largest number of eigenpairs to keep."""
         return self.n_landmarks if self.rank is None else int(self.rank)
 
-    def _given(self, rows: Rows) -> tuple[Any, Any]:
-        """Return the landmarks that were given and their row numbers, which are absent for a matrix of landmarks."""
+    def _given(self, rows: Rows, take: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
+        """Return the landmarks that were given and their row numbers, which are absent for a matrix of landmarks.
+
+        ``take`` makes landmarks of row numbers; by default it takes the rows.
+        """
         landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
         if rows.dtype == object:
             if not name_rows(landmarks, rows):
@@ -145,7 +148,7 @@ class NystromConstruction(Construction):
             self.kernel.check_rows(landmarks)
             return landmarks, none
         chosen = given_numbers(landmarks, rows.n_rows)
-        return as_landmarks(self.kernel, rows, chosen), chosen
+        return (as_landmarks(self.kernel, rows, chosen) if take is None else take(chosen)), chosen
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 

@@ -69,6 +69,14 @@ class Design(Protocol):
         """Return Z W for all rows."""
         ...
 
+    def decision_values(self, W: Matrix, what: str) -> Any:
+        """The same where losses take it: an array, or a tensor on the device that features are on."""
+        ...
+
+    def row_values(self, F: Any) -> Any:
+        """Decision values of all rows where losses take them, wherever they are."""
+        ...
+
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
         """Return Z' R, where R is 0 in all rows except those that are given."""
         ...

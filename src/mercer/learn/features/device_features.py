@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import dense
+from ..._array import dense, to_numpy
 from ...data.block import BLOCK_ROWS
 from ...gpu.device import Device, DeviceTiles, Tensor
 from ...gpu.precision import full_precision
@@ -26,6 +26,7 @@ from ...maps.executor import features
 from ...maps.nystrom_parameters import restored
 from ...maps.row_checks import check_rows
 from ..losses import Bend
+from ..losses.row_values import column_sums
 from ..passes.fit_passes import Passes
 from .chosen_rows import ChosenRows, RowNumbers
 from .feature_matrix import FeatureChunk, FeatureMatrix, among
@@ -122,17 +123,18 @@ class DeviceFeatures(FeatureMatrix):
             self.visit(work, what, rows)
         return F
 
-    def sums_of(self, R: Tensor, what: str) -> Tensor:
+    def sums_of(self, R: Tensor, what: str, rows: RowNumbers | None = None) -> Tensor:
         """Return Z' R in float64."""
         self.n_passes += 1
         G = self._sums(R.shape[1])
+        chosen = R if rows is None else R[self.device.sent(rows)]
 
         def work(places: slice, Z: Tensor) -> None:
-            part = Z.T @ R[places]
+            part = Z.T @ chosen[places]
             G.add_(part)
 
         with full_precision(self.device):
-            self.visit(work, what)
+            self.visit(work, what, rows)
         return G
 
     def curved_by(
@@ -147,7 +149,7 @@ class DeviceFeatures(FeatureMatrix):
             F = (Z @ A).add_(offsets)
             if curvature is None:
                 some = places if rows is None else rows[places]
-                R = self.sent(bend(some, self.device.received(F)))
+                R = bend(some, F) if bend.on_device else self.sent(bend(some, self.device.received(F)))
             else:
                 R = F.mul_(curvature[places])
             part, sums = Z.T @ R, R.sum(dim=0, dtype=self.device.torch.float64)
@@ -175,8 +177,8 @@ class DeviceFeatures(FeatureMatrix):
         return self.device.received(F)
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
-        G = self.device.received(self.sums_of(self.sent(R), what))
-        return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
+        G = self.device.received(self.sums_of(self.sent(R), what, rows))
+        return np.vstack([G, column_sums(R)]) if self.intercept else G
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
         offsets = self.sent(W[self.n_features]) if self.intercept else self.device.zeros((W.shape[1],), self.dtype)
@@ -236,7 +238,7 @@ class DeviceHeld(DeviceFeatures):
     def __init__(self, device: Device, Z: Tensor, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
         super().__init__(device, int(Z.shape[0]), int(Z.shape[1]), dtype, intercept, n_jobs, passes)
         self.Z = Z
-        self._gathered: tuple[RowNumbers, Tensor] | None = None
+        self._gathered: tuple[Tensor, Tensor] | None = None
 
     @classmethod
     def empty(cls, device: Device, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> DeviceHeld:
@@ -278,14 +280,15 @@ class DeviceHeld(DeviceFeatures):
 
     def _rows(self, rows: RowNumbers) -> Tensor | None:
         """The features of these rows together, for as long as the same rows are asked for; None where they are many."""
-        if self._gathered is not None and self._gathered[0] is rows:
+        rows = self.device.sent(rows)
+        if self._gathered is not None and self.device.torch.equal(self._gathered[0], rows):
             return self._gathered[1]
         self._gathered = None
         needed = len(rows) * self.n_features * np.dtype(self.dtype).itemsize
         if len(rows) > FEW * self.n_rows or needed + LEFT_FREE > self.device.free_memory():
             return None
         try:
-            self._gathered = rows, self.Z[self.device.sent(rows)]
+            self._gathered = rows, self.Z[rows]
         except self.device.shortage:  # what is free may be in pieces
             return None
         return self._gathered[1]
@@ -324,7 +327,7 @@ class DeviceStreamed(DeviceFeatures):
         self._features = tensor_features(map, device, rows.dtype)
 
     def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
-        tell = self.passes.begin(what)
+        tell, rows = self.passes.begin(what), None if rows is None else to_numpy(rows)
         for X, chunks in sent_chunks(self.device, self._rows, self._map.kernel_):
             first, stop = chunks[0].first, chunks[-1].last
             place = first

@@ -38,7 +38,7 @@ class DeviceKernelMatrix:
         self.device = device
         landmarks = dense(restored(map.parameters_.landmarks, map.n_features_in_))
         self.rows = device.sent(landmarks, np.float64)
-        self._values: Callable[[Tensor], Tensor] = map.kernel_.tensor_values_at(landmarks, device, np.float64)
+        self._values: Callable[[Tensor], Tensor] = map.kernel_.tensor_values_at(self.rows, device, np.float64)
         self._diagonal = device.sent(map.kernel_.diagonal(landmarks), np.float64)
         self.tiles = DeviceTiles(device, max(1, TILE_BYTES // (8 * len(landmarks))))
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..._array import aligned
+from ..._array import aligned, to_numpy
 from ..._memory import check_memory
 from ..._tiles import run_tiles, sum_in_order
 from ...maps import FeatureMap
@@ -101,7 +101,7 @@ class FeatureMatrix(ABC):
         if checkpoint is None:
             return make(*arguments)
         self.n_passes += passes if what in checkpoint.found else 0
-        return checkpoint.kept(what, lambda: (make(*arguments),))[0]
+        return checkpoint.kept(what, lambda: (to_numpy(make(*arguments)),))[0]
 
     def products(self, W: Matrix, what: str, rows: RowNumbers | None = None) -> NDArray[Any]:
         """Return Z W for all rows, or those with these numbers, in the precision of the features.
@@ -120,6 +120,14 @@ class FeatureMatrix(ABC):
         F = F if rows is None else F[rows]
         if self.intercept:
             F += W[self.n_features].astype(self.dtype)
+        return F
+
+    def decision_values(self, W: Matrix, what: str) -> NDArray[Any]:
+        """Z W for all rows, for losses."""
+        return self.products(W, what)
+
+    def row_values(self, F: NDArray[Any]) -> NDArray[Any]:
+        """Decision values where losses take them: as they are."""
         return F
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:

@@ -70,7 +70,7 @@ class ExactFit(NamedTuple):
     def minimise(self, tol: float, max_iter: int, left_out: RowNumbers) -> ExactMachine:
         """Return the machine with the smallest loss, and decision values of ``left_out`` rows from one without them."""
         rows = self.fit.rows
-        signs = self.loss.signs(np.float64)
+        signs = self.loss.signs
         counted = self.loss.weight > 0.0
         if rows.n_rows <= CANDIDATE_LANDMARKS:  # all of them are candidates
             values, chosen = np.zeros(signs.shape, dtype=rows.dtype), np.flatnonzero(counted)
@@ -132,7 +132,7 @@ class ExactFit(NamedTuple):
 
     def margins(self, gram: NDArray[Any], chosen: RowNumbers, weight: Matrix) -> Margins:
         """The problem on the chosen rows, with these weights of all rows."""
-        signs = self.loss.signs(np.float64)[chosen]
+        signs = self.loss.signs[chosen]
         return Margins(gram, signs, weight[chosen], self.fit.intercept, self.fit.n_jobs)
 
     def candidate_values(self, max_iter: int) -> NDArray[Any]:
@@ -176,5 +176,5 @@ class ExactFit(NamedTuple):
             map, rows = self.map_at(chosen[used]), self.fit.rows
             features = self.fit.place.streamed(rows, map, True, self.fit.n_jobs)
             values[others] = features.products(np.vstack([found.alpha[used], found.offset[None]]), "margins", others)
-        margins = (self.loss.signs(np.float64)[others] * values[others]).min(axis=1)
+        margins = (self.loss.signs[others] * values[others]).min(axis=1)
         return others[margins < 1.0 - NEAR]

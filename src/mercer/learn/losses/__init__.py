@@ -1,11 +1,12 @@
 """Losses of classifiers and regressors, one file each."""
 
-from .base import Bend, ClassLoss, Loss, TargetLoss, Values, signs_of
+from .base import Bend, ClassLoss, Loss, TargetLoss, signs_of
 from .epsilon_insensitive import EpsilonInsensitive
 from .huber import Huber
 from .logistic import Logistic
 from .poisson import Poisson
 from .quantile import Quantile
+from .row_values import Values
 from .side_by_side import SideBySide
 from .smoothed import SmoothedLoss
 from .softmax import Softmax

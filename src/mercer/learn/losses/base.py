@@ -1,7 +1,9 @@
 """What a loss provides to a solver: its values, slopes and curvatures at the decision values F of all rows and columns.
 
-A loss is a sum over rows of ``weight`` times a function of the row's decision values. If that function is a sum over
-columns, each column is a separate problem, which can be minimised on its own.
+Decision values are NumPy arrays, or tensors if the features are on a device; then slopes and curvatures are, too.
+
+A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
+columns, each of them is a problem of its own, which can be minimised for itself.
 """
 
 from __future__ import annotations
@@ -9,13 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[Any]
+from ..._array import is_foreign, precision_and_device
+from .row_values import Values, beside, weighted_sums
+
 Numbers = NDArray[np.int64]
+
+
+HELD = 6
+"""Arrays that are remembered in another precision or place."""
 
 
 class Bend(NamedTuple):
@@ -29,13 +38,16 @@ class Bend(NamedTuple):
         The factors of every change, if the columns of a row are independent of each other.
     of_rows : callable
         Returns the same for some rows, given as a slice; None if ``diagonal`` is given.
+    on_device : bool, default=False
+        Whether changes are tensors.
     """
 
-    apply: Callable[[slice | Numbers, Values], Values]
+    apply: Callable[[Any, Values], Values]
     diagonal: Values | None = None
     of_rows: Callable[[slice], Bend] | None = None
+    on_device: bool = False
 
-    def __call__(self, rows: slice | Numbers, V: Values) -> Values:
+    def __call__(self, rows: Any, V: Values) -> Values:
         return self.apply(rows, V)
 
     def part(self, rows: slice) -> Bend:
@@ -48,7 +60,7 @@ class Bend(NamedTuple):
     @classmethod
     def of(cls, diagonal: Values) -> Bend:
         """Return the second derivative for independent columns."""
-        return cls(lambda rows, V: diagonal[rows] * V, diagonal)
+        return cls(lambda rows, V: diagonal[rows] * V, diagonal, on_device=is_foreign(diagonal))
 
 
 class Loss(ABC):
@@ -62,6 +74,8 @@ class Loss(ABC):
     problems: Numbers
     tasks: Numbers
     weight: NDArray[np.float64]
+    _held: tuple[tuple[NDArray[Any], tuple[str, ...], Values], ...] = ()
+    """Arrays that were sent to a device or rounded: the original, its new precision and device, and the result."""
     is_quadratic: ClassVar[bool] = False
     """Whether curvatures are the same everywhere, so that one Newton step is sufficient."""
 
@@ -76,6 +90,22 @@ class Loss(ABC):
     @abstractmethod
     def curvature(self, F: Values) -> Values:
         """Return the second derivative with respect to every decision value."""
+
+    def beside(self, F: Values, array: NDArray[Any]) -> Values:
+        """Return an array of this loss in the precision of F and on its device; it is sent only once."""
+        if array.dtype == F.dtype:
+            return array
+        place = precision_and_device(F)
+        for source, there, found in self._held:
+            if source is array and there == place:
+                return found
+        found = beside(F, array)
+        self._held = (*self._held[-HELD:], (array, place, found))
+        return found
+
+    def weights(self, F: Values) -> Values:
+        """Return the weights of the rows as a column."""
+        return self.beside(F, self.weight)[:, None]
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
         """Return the same loss with the weight of every row multiplied by ``factor``."""
@@ -107,13 +137,15 @@ class ClassLoss(Loss):
         self.problems = np.arange(self.n_columns)
         self.tasks = np.zeros(self.n_columns, dtype=np.int64)
         self.weight = weight
-        self._signs: Values | None = None
 
-    def signs(self, dtype: Any) -> Values:
+    @cached_property
+    def signs(self) -> NDArray[np.float64]:
         """Return :func:`signs_of` the codes, in the precision of the features."""
-        if self._signs is None or self._signs.dtype != dtype:
-            self._signs = signs_of(self.codes, self.n_columns).astype(dtype)
-        return self._signs
+        return signs_of(self.codes, self.n_columns)
+
+    def signed(self, F: Values) -> Values:
+        """Return the signs in the precision of F and on its device."""
+        return self.beside(F, self.signs)
 
 
 def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
@@ -142,13 +174,10 @@ class TargetLoss(Loss):
         self.targets, self.weight, self.factors = targets, weight, factors
         self.n_columns = targets.shape[1]
         self.problems = self.tasks = np.arange(self.n_columns)
-        self._cast: Values = targets
 
-    def targets_as(self, dtype: Any) -> Values:
+    def targets_beside(self, F: Values) -> Values:
         """Return the targets in the precision of the features."""
-        if self._cast.dtype != dtype:
-            self._cast = self.targets.astype(dtype)
-        return self._cast
+        return self.beside(F, self.targets)
 
     @abstractmethod
     def terms(self, F: Values) -> Values:
@@ -163,7 +192,7 @@ class TargetLoss(Loss):
         """Return the second derivatives of the terms."""
 
     def value(self, F: Values) -> NDArray[np.float64]:
-        return self.factors * (self.weight @ self.terms(F).astype(np.float64, copy=False))
+        return self.factors * weighted_sums(self.weight, self.terms(F))
 
     def slope(self, F: Values) -> Values:
         return self._weighted(self.slopes(F))
@@ -172,4 +201,4 @@ class TargetLoss(Loss):
         return self._weighted(self.bends(F))
 
     def _weighted(self, terms: Values) -> Values:
-        return terms * self.weight[:, None].astype(terms.dtype) * self.factors.astype(terms.dtype)
+        return terms * self.weights(terms) * self.beside(terms, self.factors)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Values
+from ..._array import namespace
+from .row_values import Values, beside, clipped
 from .smoothed import SmoothedLoss
 
 
@@ -25,17 +26,17 @@ class EpsilonInsensitive(SmoothedLoss):
         self.epsilons = epsilons
 
     def exact(self, residuals: Values) -> Values:
-        return np.maximum(np.abs(residuals) - self.epsilons, 0.0)
+        return clipped(namespace(residuals).abs(residuals) - beside(residuals, self.epsilons), 0, None)
 
     def conjugate(self, q: Values) -> Values:
-        return self.epsilons * np.abs(q)
+        return beside(q, self.epsilons) * namespace(q).abs(q)
 
     def _beyond(self, pull: Values) -> Values:
         """Return how far a pull exceeds the tube."""
-        return np.abs(pull) - (self.epsilons / self.width).astype(pull.dtype)
+        return namespace(pull).abs(pull) - beside(pull, self.epsilons / self.width)
 
     def _best(self, pull: Values) -> Values:
-        return np.copysign(np.clip(self._beyond(pull), 0, 1), pull)
+        return namespace(pull).copysign(clipped(self._beyond(pull), 0, 1), pull)
 
     def _turns(self, pull: Values) -> Any:
         beyond = self._beyond(pull)

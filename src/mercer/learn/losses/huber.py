@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import TargetLoss, Values
+from ..._array import namespace
+from .base import TargetLoss
+from .row_values import Values, beside, clipped
 
 
 class Huber(TargetLoss):
@@ -23,8 +25,8 @@ class Huber(TargetLoss):
 
     def _residuals(self, F: Values) -> tuple[Values, Values]:
         """Return the residuals of all rows, and their parts within delta."""
-        residuals, deltas = self.targets_as(F.dtype) - F, self.deltas.astype(F.dtype)
-        return residuals, np.clip(residuals, -deltas, deltas)
+        residuals, deltas = self.targets_beside(F) - F, beside(F, self.deltas)
+        return residuals, clipped(residuals, -deltas, deltas)
 
     def terms(self, F: Values) -> Values:
         residuals, within = self._residuals(F)
@@ -35,4 +37,4 @@ class Huber(TargetLoss):
 
     def bends(self, F: Values) -> Values:
         residuals, within = self._residuals(F)
-        return (residuals == within).astype(F.dtype)
+        return namespace(F).astype(residuals == within, F.dtype)

@@ -5,24 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import ClassLoss, Values
+from ..._array import namespace
+from .base import ClassLoss
+from .row_values import Values, weighted_sums, zeros_beside
 
 
 class Logistic(ClassLoss):
     """The function log(1 + exp(-y f)) for two classes."""
 
     def value(self, F: Values) -> NDArray[np.float64]:
-        margin = (self.signs(F.dtype) * F).astype(np.float64)
-        return self.weight @ np.logaddexp(0.0, -margin)
+        margin = namespace(F).astype(self.signed(F) * F, namespace(F).float64)
+        return weighted_sums(self.weight, _rest(margin))
 
     def _probability(self, F: Values) -> Values:
         """Return the probability of the other class."""
-        margin = self.signs(F.dtype) * F
-        return np.exp(-np.logaddexp(0, margin))
+        return namespace(F).exp(-_rest(-self.signed(F) * F))
 
     def slope(self, F: Values) -> Values:
-        return -self.signs(F.dtype) * self._probability(F) * self.weight[:, None].astype(F.dtype)
+        return -self.signed(F) * self._probability(F) * self.weights(F)
 
     def curvature(self, F: Values) -> Values:
         p = self._probability(F)
-        return p * (1 - p) * self.weight[:, None].astype(F.dtype)
+        return p * (1 - p) * self.weights(F)
+
+
+def _rest(margin: Values) -> Values:
+    """log(1 + exp(-margin))."""
+    return namespace(margin).logaddexp(zeros_beside(margin), -margin)

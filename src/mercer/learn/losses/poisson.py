@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from .base import TargetLoss, Values
+from ..._array import namespace
+from .base import TargetLoss
+from .row_values import Values, clipped
 
 LARGEST = 30.0
 """Beyond the logarithm of the largest target plus this value, the exponential is replaced by its tangent parabola.
@@ -27,16 +29,16 @@ class Poisson(TargetLoss):
 
     def _mean(self, F: Values) -> tuple[Values, Values]:
         """Return exp(f), and how far f is beyond the last value for which this is exact."""
-        return np.exp(np.minimum(F, F.dtype.type(self._last))), np.maximum(F - F.dtype.type(self._last), 0)
+        return namespace(F).exp(clipped(F, None, self._last)), clipped(F - self._last, 0, None)
 
     def terms(self, F: Values) -> Values:
-        F = F.astype(np.float64, copy=False)
+        F = namespace(F).astype(F, namespace(F).float64, copy=False)
         mean, beyond = self._mean(F)
-        return mean * (1.0 + beyond + 0.5 * beyond**2) - self.targets * F + self._rest
+        return mean * (1.0 + beyond + 0.5 * beyond**2) - self.targets_beside(F) * F + self.beside(F, self._rest)
 
     def slopes(self, F: Values) -> Values:
         mean, beyond = self._mean(F)
-        return mean * (1 + beyond) - self.targets_as(F.dtype)
+        return mean * (1 + beyond) - self.targets_beside(F)
 
     def bends(self, F: Values) -> Values:
         return self._mean(F)[0]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Values
+from ..._array import namespace
+from .row_values import Values, beside, clipped, zeros_beside
 from .smoothed import SmoothedLoss
 
 
@@ -24,20 +25,20 @@ class Quantile(SmoothedLoss):
         super().__init__(targets, weight, factors)
         self.levels = levels
 
-    def _ends(self, dtype: Any) -> tuple[Values, Values]:
+    def _ends(self, F: Values) -> tuple[Values, Values]:
         """Return the interval of prices."""
-        return (self.levels - 1.0).astype(dtype), self.levels.astype(dtype)
+        return beside(F, self.levels - 1.0), beside(F, self.levels)
 
     def exact(self, residuals: Values) -> Values:
-        low, high = self._ends(residuals.dtype)
-        return np.maximum(low * residuals, high * residuals)
+        low, high = self._ends(residuals)
+        return namespace(residuals).maximum(low * residuals, high * residuals)
 
     def conjugate(self, q: Values) -> Values:
-        return np.zeros_like(q)
+        return zeros_beside(q)
 
     def _best(self, pull: Values) -> Values:
-        return np.clip(pull, *self._ends(pull.dtype))
+        return clipped(pull, *self._ends(pull))
 
     def _turns(self, pull: Values) -> Any:
-        low, high = self._ends(pull.dtype)
+        low, high = self._ends(pull)
         return (pull > low) & (pull < high)

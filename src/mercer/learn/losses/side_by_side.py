@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Bend, Loss, Values
+from ..._array import namespace
+from .base import Bend, Loss
+from .row_values import Values
 
 
 class SideBySide(Loss):
@@ -34,23 +36,26 @@ class SideBySide(Loss):
         return np.concatenate(self._each("value", F))
 
     def slope(self, F: Values) -> Values:
-        return np.concatenate(self._each("slope", F), axis=1)
+        return namespace(F).concat(self._each("slope", F), axis=1)
 
     def curvature(self, F: Values) -> Values:
-        return np.concatenate(self._each("curvature", F), axis=1)
+        return namespace(F).concat(self._each("curvature", F), axis=1)
 
     def bend(self, F: Values) -> Bend:
         bends = self._each("bend", F)
         if all(bend.diagonal is not None for bend in bends):
-            return Bend.of(np.concatenate([bend.diagonal for bend in bends], axis=1))
+            return Bend.of(namespace(F).concat([bend.diagonal for bend in bends], axis=1))
         return bend_beside(bends, self.columns)
 
 
 def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
     """Return the bend of concatenated columns, from those of some columns each."""
     both = list(zip(bends, columns, strict=True))
-    return Bend(
-        lambda rows, V: np.concatenate([bend(rows, V[:, mine]) for bend, mine in both], axis=1),
-        None,
-        lambda rows: bend_beside([bend.part(rows) for bend in bends], columns),
-    )
+
+    def apply(rows: Any, V: Values) -> Values:
+        return namespace(V).concat([bend(rows, V[:, mine]) for bend, mine in both], axis=1)
+
+    def of_rows(rows: slice) -> Bend:
+        return bend_beside([bend.part(rows) for bend in bends], columns)
+
+    return Bend(apply, None, of_rows, any(bend.on_device for bend in bends))

@@ -20,7 +20,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import TargetLoss, Values
+from ..._array import namespace
+from .base import TargetLoss
+from .row_values import Values, weighted_sums
 
 
 class SmoothedLoss(TargetLoss):
@@ -37,15 +39,14 @@ class SmoothedLoss(TargetLoss):
 
     def residuals(self, F: Values) -> Values:
         """Return y - f."""
-        return self.targets_as(F.dtype) - F
+        return self.targets_beside(F) - F
 
     def price(self, F: Values) -> Values:
         """Return the best q of every row and column."""
         return self._best(self._pull(F))
 
     def _pull(self, F: Values) -> Values:
-        pull = self.residuals(F) / F.dtype.type(self.width) + self.prices
-        return pull.astype(F.dtype, copy=False)
+        return self.residuals(F) / self.width + self._near(F)
 
     @abstractmethod
     def exact(self, residuals: Values) -> Values:
@@ -64,21 +65,30 @@ class SmoothedLoss(TargetLoss):
         """Whether the best q changes with it."""
 
     def terms(self, F: Values) -> Values:
-        # Larger than above by mu lambda^2 / 2, so that it is never negative.
-        residuals, q = self.residuals(F).astype(np.float64), self.price(F).astype(np.float64)
-        return q * residuals - self.conjugate(q) - self.width * q * (0.5 * q - self.prices)
+        # More by mu lambda^2 / 2 than above, so that it is never negative.
+        residuals, q = self._exactly(F)
+        return q * residuals - self.conjugate(q) - self.width * q * (0.5 * q - self._near(q))
 
     def slopes(self, F: Values) -> Values:
         return -self.price(F)
 
     def bends(self, F: Values) -> Values:
-        return self._turns(self._pull(F)).astype(F.dtype) / F.dtype.type(self.width)
+        return namespace(F).astype(self._turns(self._pull(F)), F.dtype) / self.width
 
     def exact_value(self, F: Values) -> NDArray[np.float64]:
         """Return the loss itself, one number per column."""
-        return self.factors * (self.weight @ self.exact(self.residuals(F).astype(np.float64)))
+        return self.factors * weighted_sums(self.weight, self.exact(self._exactly(F)[0]))
 
     def excess(self, F: Values) -> NDArray[np.float64]:
         """Return how far the loss itself is above its dual at the prices, one number per column."""
-        residuals, q = self.residuals(F).astype(np.float64), self.price(F).astype(np.float64)
-        return self.factors * (self.weight @ (self.exact(residuals) + self.conjugate(q) - q * residuals))
+        residuals, q = self._exactly(F)
+        return self.factors * weighted_sums(self.weight, self.exact(residuals) + self.conjugate(q) - q * residuals)
+
+    def _near(self, F: Values) -> Values:
+        """The prices that the smoothing is about, in the precision of F and where F is."""
+        return self.beside(F, self.prices) if isinstance(self.prices, np.ndarray) else self.prices
+
+    def _exactly(self, F: Values) -> tuple[Values, Values]:
+        """Residuals and prices in float64."""
+        xp = namespace(F)
+        return xp.astype(self.residuals(F), xp.float64), xp.astype(self.price(F), xp.float64)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Bend, ClassLoss, Numbers, Values
+from ..._array import is_foreign, namespace
+from .base import Bend, ClassLoss, Numbers
+from .row_values import Values, weighted_sums
 
 
 class Softmax(ClassLoss):
@@ -16,36 +20,39 @@ class Softmax(ClassLoss):
         self.problems = np.zeros(self.n_columns, dtype=np.int64)
 
     def value(self, F: Values) -> NDArray[np.float64]:
-        top = F.max(axis=1, keepdims=True)
-        total = np.log(np.exp(F - top).sum(axis=1, dtype=np.float64)) + top[:, 0]
-        own = np.take_along_axis(F, self.codes[:, None], axis=1)[:, 0]
-        return np.array([float(self.weight @ (total - own))])
+        xp = namespace(F)
+        top = xp.max(F, axis=1, keepdims=True)
+        total = xp.log(xp.sum(xp.exp(F - top), axis=1, dtype=xp.float64)) + top[:, 0]
+        own = xp.sum(self._own(F) * F, axis=1)
+        return weighted_sums(self.weight, (total - own)[:, None])
+
+    def _own(self, F: Values) -> Values:
+        """1 in the column of a row's class and 0 elsewhere."""
+        return 0.5 * (self.signed(F) + 1)
 
     @staticmethod
     def probabilities(F: Values) -> Values:
         """Return the probabilities of all classes for every row."""
-        raised = np.exp(F - F.max(axis=1, keepdims=True))
-        return raised / raised.sum(axis=1, keepdims=True)
+        xp = namespace(F)
+        raised = xp.exp(F - xp.max(F, axis=1, keepdims=True))
+        return raised / xp.sum(raised, axis=1, keepdims=True)
 
     def slope(self, F: Values) -> Values:
-        p = self.probabilities(F)
-        p[np.arange(len(F)), self.codes] -= 1
-        return p * self.weight[:, None].astype(F.dtype)
+        return (self.probabilities(F) - self._own(F)) * self.weights(F)
 
     def curvature(self, F: Values) -> Values:
         p = self.probabilities(F)
-        return p * (1 - p) * self.weight[:, None].astype(F.dtype)
+        return p * (1 - p) * self.weights(F)
 
     def bend(self, F: Values) -> Bend:
         p = self.probabilities(F)
-        scaled = p * self.weight[:, None].astype(F.dtype)
-        return bend_of(p, scaled)
+        return bend_of(p, p * self.weights(F))
 
 
 def bend_of(p: Values, scaled: Values) -> Bend:
     """The bend of rows with these probabilities, and the same times their weights."""
 
-    def apply(rows: slice | Numbers, V: Values) -> Values:
-        return scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None])
+    def apply(rows: Any, V: Values) -> Values:
+        return scaled[rows] * (V - namespace(V).sum(p[rows] * V, axis=1, keepdims=True))
 
-    return Bend(apply, None, lambda rows: bend_of(p[rows], scaled[rows]))
+    return Bend(apply, None, lambda rows: bend_of(p[rows], scaled[rows]), is_foreign(p))

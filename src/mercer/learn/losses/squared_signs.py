@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import ClassLoss, Values
+from ..._array import namespace
+from .base import ClassLoss
+from .row_values import Values, weighted_sums
 
 
 class SquaredSigns(ClassLoss):
@@ -14,10 +16,11 @@ class SquaredSigns(ClassLoss):
     is_quadratic = True
 
     def value(self, F: Values) -> NDArray[np.float64]:
-        return np.array([float((self.weight @ (self.signs(F.dtype) - F).astype(np.float64) ** 2).sum())])
+        errors = namespace(F).astype(self.signed(F) - F, namespace(F).float64)
+        return np.array([weighted_sums(self.weight, errors**2).sum()])
 
     def slope(self, F: Values) -> Values:
-        return 2 * (F - self.signs(F.dtype)) * self.weight[:, None].astype(F.dtype)
+        return 2 * (F - self.signed(F)) * self.weights(F)
 
     def curvature(self, F: Values) -> Values:
-        return 2 * self.weight[:, None].astype(F.dtype) + 0 * F
+        return 2 * self.weights(F) + 0 * F

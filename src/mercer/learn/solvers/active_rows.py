@@ -166,5 +166,5 @@ class Margins(NamedTuple):
         below, above = slope(low), slope(high)
         if (above <= 0.0).all():
             return high
-        found = zero_between(slope, low, below, high, above, 1e-6 * np.abs(below))
+        found = zero_between(slope, low, below, high, above, np.zeros_like(low), 1e-6 * np.abs(below))
         return np.where(above <= 0.0, high, found)

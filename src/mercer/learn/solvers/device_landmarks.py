@@ -106,6 +106,14 @@ class DeviceLandmarkFeatures(LandmarkFeatures):
     def __init__(self, values: DeviceFeatures, root: DeviceRoot):
         super().__init__(values, root)  # type: ignore[arg-type]
 
+    def decision_values(self, W: Matrix, what: str) -> Any:
+        A, count = self.root.coefficients(W), self.n_features
+        F = self.values.products_of(self.values.sent(A[:count]), what)
+        return F.add_(self.values.sent(A[count])) if self.intercept else F
+
+    def row_values(self, F: Any) -> Any:
+        return self.values.sent(F)
+
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
         device, count = self.values.device, self.n_features
         with full_precision(device):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._array import namespace
 from ..losses import Loss, Values
+from ..losses.row_values import beside, column_sums
 
 Matrix = NDArray[np.float64]
 
@@ -29,15 +31,15 @@ def balancing(loss: Loss, F: Values, enough: Matrix) -> Matrix:
     shift = np.zeros(F.shape[1])
     low, high, reach = np.full_like(shift, -np.inf), np.full_like(shift, np.inf), np.ones_like(shift)
     for step in range(STEPS):
-        at = F + shift.astype(F.dtype)
+        at = F + beside(F, shift)
         each = loss.slope(at)
-        slopes = each.sum(axis=0, dtype=np.float64)
-        rounding = ROUNDING * np.abs(each).sum(axis=0, dtype=np.float64)
+        slopes = column_sums(each)
+        rounding = ROUNDING * column_sums(namespace(each).abs(each))
         open_ = (np.abs(slopes) > np.maximum(enough, rounding)) & (alone | (step < TOGETHER))
         if not open_.any():
             break
         low, high = np.where(slopes < 0.0, shift, low), np.where(slopes > 0.0, shift, high)
-        bend = loss.curvature(at).sum(axis=0, dtype=np.float64)
+        bend = column_sums(loss.curvature(at))
         newton = shift - whole * np.divide(slopes, bend, out=np.zeros_like(shift), where=bend > 0.0)
         # If the slope changes sign further away, steps grow; between two ends, the middle is used.
         away = np.where(slopes < 0.0, shift + reach, shift - reach)
@@ -47,6 +49,6 @@ def balancing(loss: Loss, F: Values, enough: Matrix) -> Matrix:
         bounded = np.clip(newton, shift - reach, shift + reach)  # without curvature, a Newton step is unbounded
         shift = np.where(open_, np.where(alone, np.where(inside, newton, middle), bounded), shift)
         reach = np.where(inside, reach, 2.0 * reach)
-    if not alone.all() and loss.value(F + shift.astype(F.dtype)).sum() > loss.value(F).sum():
+    if not alone.all() and loss.value(F + beside(F, shift)).sum() > loss.value(F).sum():
         shift[~alone] = 0.0
     return shift

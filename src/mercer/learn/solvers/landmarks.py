@@ -27,6 +27,7 @@ from ..estimates.time_forecast import DOUBLE, PRODUCT_COST, Work
 from ..features.chosen_rows import RowNumbers
 from ..features.feature_matrix import FeatureMatrix, joined_moments, weighted_moments
 from ..losses import Bend, Loss
+from ..losses.row_values import column_sums
 from ..passes.fit_passes import Passes
 from .newton import Matrix, Newton, Solution, Values
 from .triangular import Triangular
@@ -172,6 +173,14 @@ class LandmarkFeatures:
         """Return Z W for all rows, in the precision of the kernel values."""
         return self.values.products(self.root.coefficients(W), what)
 
+    def decision_values(self, W: Matrix, what: str) -> NDArray[Any]:
+        """Z W for all rows, for losses."""
+        return self.products(W, what)
+
+    def row_values(self, F: NDArray[Any]) -> NDArray[Any]:
+        """Decision values where losses take them: as they are."""
+        return F
+
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
         """Return Z' R."""
         return self.root.turned(self.values.transposed(R, what, rows))
@@ -247,7 +256,8 @@ class LandmarkNewton(Newton):
         if self.takes_hessians:
             self.preconditioner = None
             return super().refresh(F)
-        curvature = float(self.loss.curvature(F).sum(dtype=np.float64)) / (self.loss.n_columns * self.design.n_features)
+        total = float(column_sums(self.loss.curvature(F)).sum())
+        curvature = total / (self.loss.n_columns * self.design.n_features)
         if self.preconditioner is None or not 1.0 / CHANGED < curvature / self.curvature < CHANGED:
             self._precondition_by(max(curvature, float(np.finfo(np.float32).tiny)))
         return False, most

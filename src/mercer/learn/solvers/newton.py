@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..._array import to_numpy
 from ..._tiles import run_tiles
 from ..estimates.time_forecast import (
     PRODUCT_COST,
@@ -31,6 +32,7 @@ from ..estimates.time_forecast import (
 )
 from ..features.design import Design
 from ..losses import Loss
+from ..losses.row_values import beside, largest, nonzero_rows, summed_products
 from .intercepts import balancing
 
 Matrix = NDArray[np.float64]
@@ -43,20 +45,22 @@ LEAST_SHIFT = 1e-7
 ROUNDING = 8.0
 """A multiple of the trace, in units of the last place, that exceeds the rounding errors of eigenvalues of sums."""
 FORCING = 0.1
-"""The factor by which conjugate gradients reduce the error of a Newton step."""
-GOOD_SLOPE = 0.01
-"""A full step is accepted if the slope at its end is below this share of that at its start."""
+"""How far conjugate gradients reduce the gradient of a Newton step's quadratic model, as the preconditioner sees it."""
+SLOWED = 0.25
+"""They go on while a step lowers the model by more than this share of what their steps have on average."""
+GOOD_SLOPE = 1e-4
+"""A whole step is taken as it is where the slope at its end is below this share of that halfway."""
 SEARCH_STEPS = 60
 NARROW = 1e-9
-"""The bracket of a step length is narrow enough if its relative width is below this value."""
-LEVEL = 1e-6
-"""A slope counts as 0 if it is below this share of that at the start."""
+"""The lengths between which a slope turns, apart by this share of themselves, are one."""
+LEVEL = 1e-8
+"""A slope is 0 where it is below this share of that at the start."""
+LEFT = 1e-14
+"""A length is found where what is left to gain is below this share of what it gains."""
 MOST_PRODUCTS = 50
 """The smallest number of conjugate gradient steps with fresh factors: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
-"""The tolerance for intercepts, as a share of the gap that ends the steps."""
-FEW_ROWS = 0.75
-"""Below this share of rows with weight, a pass uses only these: gathering them costs about as much as the others."""
+"""What intercepts may be from their best, as a share of the gap that ends the steps."""
 STILL = 4
 """The number of steps without progress after which the search for a smaller objective ends."""
 
@@ -151,11 +155,10 @@ class Newton:
         """Minimise the objective, to a relative distance of about ``tol``."""
         design, loss = self.design, self.loss
         W = np.zeros((design.width, loss.n_columns)) if start is None else self.centred(start)
-        F = (
-            design.products(W, "decision values")
-            if W.any()
-            else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
-        )
+        if W.any():
+            F = design.decision_values(W, "decision values")
+        else:
+            F = design.row_values(np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype))
         objectives: list[float] = []
         known = self.known()
         if known is not None:
@@ -180,10 +183,10 @@ class Newton:
                 best = W
                 break
             self.expect([Work("decision values", self.product_work)])
-            V = design.kept("decision values", design.products, step, "decision values")
+            V = design.row_values(design.kept("decision values", design.decision_values, step, "decision values"))
             length = self.length(F, V, W, step)
             W = W + length * step
-            F = F + length.astype(F.dtype) * V
+            F = F + beside(F, length) * V
             self.keep(W, F, objectives)
         # The objective has no more digits than its rows; it is never negative, so the distance is at most its value.
         converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
@@ -215,7 +218,7 @@ class Newton:
         shift = self.balancing_shift(W, F, tol * float(values.sum()))
         if not shift.any():
             return W, self.gap(W, F, gradient, values)
-        U, G = W.copy(), F + shift.astype(F.dtype)
+        U, G = W.copy(), F + beside(F, shift)
         U[-1] += shift
         self.expect([Work("gradient", self.product_work)])
         levels = self.values(U, G)
@@ -255,7 +258,7 @@ class Newton:
 
     def reach(self, W: Matrix, F: Values) -> Matrix:
         """Return the largest possible distance of an intercept from its best."""
-        return 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[-1])
+        return 1.0 + largest(F) + np.abs(W[-1])
 
     def stands_still(self, objectives: list[float]) -> bool:
         """Whether the last steps have not reduced the objective numerically."""
@@ -301,7 +304,7 @@ class Newton:
         """Record the state from which a run that ends before the next iteration can continue."""
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is not None:
-            checkpoint.anew("iterate", (W, F, np.array(objectives), *self.state()))
+            checkpoint.anew("iterate", (W, to_numpy(F), np.array(objectives), *self.state()))
 
     def state(self) -> tuple[Values, ...]:
         """Return what the next step needs in addition to coefficients and decision values."""
@@ -331,7 +334,7 @@ class Newton:
             return None
         W, F, objectives, *state = checkpoint.found["iterate"]
         self.restore(*state)
-        return W, F, objectives.tolist()
+        return W, self.design.row_values(F), objectives.tolist()
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
@@ -344,7 +347,7 @@ class Newton:
         direction, energy = turned, self.sums(residual * turned)
         goal = self.forcing**2 * energy
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
-        rows = nonzero_rows(self.loss.curvature(F))
+        rows, fallen = nonzero_rows(self.loss.curvature(F)), np.zeros_like(energy)
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < most:
             what = "conjugate gradients"
@@ -361,7 +364,12 @@ class Newton:
             if not (np.isfinite(further).all() and np.isfinite(following).all()):
                 break  # this precision cannot resolve the Hessian; the current result is a valid step
             step = further
-            if (following <= goal).all():
+            # A preconditioner of another curvature may be too steep somewhere, and what is left there then looks small:
+            # the fall of the model has to say so too (Nash and Sofer, Assessing a search direction within a
+            # truncated-Newton method, 1990).
+            fallen = fallen + length * energy
+            is_near = (following <= goal).all()
+            if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
                 break
             energies.append(float(following.max()))
             direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
@@ -372,8 +380,12 @@ class Newton:
 
     def sums(self, terms: Matrix) -> Matrix:
         """Return, for every column, the sum over the columns of the same problem: problems are independent."""
+        return self.by_problem(terms.sum(axis=0))
+
+    def by_problem(self, sums: Matrix) -> Matrix:
+        """For every column, what the columns of the same problem add up to."""
         problems = self.loss.problems
-        return np.bincount(problems, terms.sum(axis=0)).astype(np.float64)[problems]
+        return np.bincount(problems, sums).astype(np.float64)[problems]
 
     def by_task(self, terms: Matrix) -> Matrix:
         """Return the sum for every task."""
@@ -416,7 +428,7 @@ class Newton:
         return max(3, round((rows * D**2 + k * D**3 / 3.0) / (4.0 * PRODUCT_COST * self.design.n_rows * D * k)))
 
     def preconditioning_curvature(self, F: Values) -> Values:
-        h = self.loss.curvature(F)
+        h = to_numpy(self.loss.curvature(F))
         return np.where(h > NEGLIGIBLE * h.mean(axis=0), h, 0)
 
     def fresh_factors(self, F: Values) -> list[Factor]:
@@ -462,28 +474,31 @@ class Newton:
         """
 
         def slope(t: Matrix) -> Matrix:
-            at = F + t.astype(F.dtype) * V
-            return self.sums(self.ridge * (W + t * step) * step) + self.sums(self.loss.slope(at).astype(np.float64) * V)
+            at = F + beside(F, t) * V
+            own = self.sums(self.ridge * (W + t * step) * step)
+            return own + self.by_problem(summed_products(self.loss.slope(at), V))
 
-        low = np.zeros(F.shape[1])
-        high = np.ones_like(low)
+        low, high = np.zeros(F.shape[1]), np.ones(F.shape[1])
         below, above = slope(low), slope(high)
-        flat = LEVEL * np.abs(below)  # not relative to slopes further away, which may be millions of times as steep
-        if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():
+        flat = LEVEL * np.abs(below)
+        half = 0.5 * high
+        middle = slope(
+            half
+        )  # the slope at the start says nothing: it may be millions of times as steep as soon after it
+        if (np.abs(above) <= GOOD_SLOPE * np.maximum(-middle, 0.0)).all():
             return high
-        for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope changes sign
+        falls = middle < 0
+        low, below = np.where(falls, half, low), np.where(falls, middle, below)
+        high, above = np.where(falls, high, half), np.where(falls, above, middle)
+        gain = -below * low
+        for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
             if (above >= 0).all():
                 break
             low, below = np.where(above < 0, high, low), np.where(above < 0, above, below)
+            gain = np.maximum(gain, -below * low)
             high = np.where(above < 0, 2.0 * high, high)
             above = slope(high)
-        return zero_between(slope, low, below, high, above, flat)
-
-
-def nonzero_rows(values: Values) -> NDArray[np.int64] | None:
-    """Return the rows that are not 0 in every column; None if there are none, or a selection would save nothing."""
-    rows = np.flatnonzero(values.any(axis=1))
-    return rows if 0 < len(rows) < FEW_ROWS * len(values) else None
+        return zero_between(slope, low, below, high, above, gain, flat)
 
 
 def largest_share(bounds: Matrix, values: Matrix) -> float:
@@ -493,22 +508,34 @@ def largest_share(bounds: Matrix, values: Matrix) -> float:
 
 
 def zero_between(
-    slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix, flat: Matrix
+    slope: Callable[[Matrix], Matrix],
+    low: Matrix,
+    below: Matrix,
+    high: Matrix,
+    above: Matrix,
+    gain: Matrix,
+    flat: Matrix,
 ) -> Matrix:
-    """Return the zeros of increasing functions with values ``below`` at ``low`` and ``above`` at ``high``.
+    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0, as near as it matters.
 
-    Values within ``flat`` of 0 count as 0. If the iteration ends early, the result is ``low``, which lies before any
-    minimum.
+    They are slopes of convex functions, and ``gain`` is how far these are known to fall from 0 to ``low``. The search
+    ends where what is left of the fall is next to nothing, or a slope is no further from 0 than ``flat``. Slopes of
+    losses with corners bend sharply, and may be millions of times as steep at the start as soon after it, so that a
+    secant hardly moves an end: where it does not halve the distance of the two, the next step does. If the steps run
+    out it is ``low``: no minimum is passed there.
     """
+    is_slow = np.zeros(low.shape, dtype=bool)
     for _ in range(SEARCH_STEPS):
-        if np.allclose(low, high, rtol=NARROW, atol=0.0):
-            break
         width = high - low
+        if ((width <= NARROW * np.abs(high)) | (-below * width <= LEFT * gain)).all():
+            break
         t = low - below * width / np.where(above == below, 1.0, above - below)
-        t = np.where((t - low < 0.01 * width) | (high - t < 0.01 * width), low + 0.5 * width, t)
+        t = np.where(is_slow | (t <= low) | (t >= high), low + 0.5 * width, t)
         here = slope(t)
         found = np.abs(here) <= flat  # otherwise the sign of a rounding error would decide where t goes
         left, right = (here < 0) | found, (here >= 0) | found
         low, below = np.where(left, t, low), np.where(left, here, below)
         high, above = np.where(right, t, high), np.where(right, here, above)
+        gain = np.maximum(gain, -below * low)
+        is_slow = high - low > 0.5 * width
     return low

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from ..._array import dense, is_foreign
 from ...gpu.device import Device, DeviceTiles, Tensor
 from ...gpu.precision import full_precision
-from ...gpu.split_products import SUMMED_ROWS
 from ...maps import FeatureMap
 from ..features.device_features import TILE_BYTES, sent_chunks, tensor_features
 from ..features.prepared_rows import Chunk, PreparedRows
+
+TILE_ROWS = 16384
+"""Rows of features that are made and summed at once, at most."""
 
 Part = Callable[[Any, Chunk], tuple[Any, ...]]
 """What is summed of the features of a chunk: tensors that stay on the device, and small arrays of NumPy."""
@@ -37,7 +39,7 @@ def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows,
         What the pass is for.
     """
     make, width = tensor_features(map, device, rows.dtype), int(map.n_components_)
-    tiles = DeviceTiles(device, max(1, min(SUMMED_ROWS, TILE_BYTES // (width * rows.dtype.itemsize))))
+    tiles = DeviceTiles(device, max(1, min(TILE_ROWS, TILE_BYTES // (width * rows.dtype.itemsize))))
     is_kept = rows.passes.context.checkpoint is not None
 
     def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
