@@ -217,7 +217,7 @@ def test_batches_have_none_and_say_so():
     model = learner("squared", keep_statistics=True).fit(X, y)
     assert model.has_probabilities
     model.partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"this model has no probabilities: .* fit it again"):
+    with pytest.raises(ValueError, match=r"this model has no probabilities, .* fit it again"):
         model.predict_proba(X)
     assert not model.has_probabilities
 

@@ -289,7 +289,7 @@ def test_classes_that_are_given_need_no_rows(loss):
     assert set(model.predict(X)) == {"b", "d"}
     assert model.score(X, y) > 0.9
     assert ("labels" in {told.what for told in seen}) == (loss != "squared")
-    with pytest.raises(ValueError, match=r"y has the unknown label 'd' in row \d+; known are 'b', 'c'"):
+    with pytest.raises(ValueError, match=r"y has the unknown label 'd' in row \d+; known labels are 'b', 'c'"):
         model.fit(X, y, classes=["b", "c"])
     with pytest.raises(ValueError, match="at least 2 classes"):
         model.fit(X, y, classes=["b"])
