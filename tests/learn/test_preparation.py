@@ -248,7 +248,7 @@ def test_more_levels_than_there_is_room_for_are_refused(monkeypatch):
     X = many_levels()
     monkeypatch.setattr("mercer._memory.physical_memory", lambda: 60 << 20)
     many = "column 'name' has 500 levels, each of which becomes a column of numbers"
-    with pytest.raises(MemoryError, match=f"{many}: leave it out with exclude= of mercer.data.open"):
+    with pytest.raises(MemoryError, match=f"{many}: exclude it with exclude= of mercer.data.open"):
         KernelRegressor("gaussian(0.5)", n_components=4, alpha=1.0).fit(X, X["x"])
     KernelRegressor("gaussian(0.5)", n_components=4, alpha=1.0).fit(many_levels(count=100), X["x"])
 
