@@ -127,11 +127,15 @@ def test_model_files_hold_the_posterior(tmp_path):
     np.testing.assert_array_equal(loaded.decision_variance(NEW), model.decision_variance(NEW))
 
 
+def test_the_solver_may_be_named():
+    X, y = rows()
+    named, found = exact(solver="newton").fit(X, y), exact().fit(X, y)
+    np.testing.assert_allclose(named.predict_proba(NEW), found.predict_proba(NEW), rtol=1e-6)
+
+
 def test_what_has_no_posterior():
     X, y = rows()
-    with pytest.raises(
-        ValueError, match="requires loss='logistic' and solver='auto' or 'features', found loss='squared"
-    ):
+    with pytest.raises(ValueError, match="requires loss='logistic' and solver='auto' or 'newton', found loss='squared"):
         exact(loss="squared_hinge").fit(X, y)
     with pytest.raises(ValueError, match="found loss='logistic' and solver='wide'"):
         exact(solver="wide").fit(X, y)

@@ -677,9 +677,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if not is_open(self.C) and is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
             raise ValueError(f"map='exact' and solver='liblinear' require a single C, found C={self.C!r}")
         check_choice("probabilities", self.probabilities, PROBABILITIES)
-        if self.probabilities == LAPLACE and (self.loss != "logistic" or self.solver not in ("auto", "features")):
+        if self.probabilities == LAPLACE and (self.loss != "logistic" or self.solver not in ("auto", "newton")):
             raise ValueError(
-                "probabilities='laplace' requires loss='logistic' and solver='auto' or 'features', found "
+                "probabilities='laplace' requires loss='logistic' and solver='auto' or 'newton', found "
                 f"loss={self.loss!r} and solver={self.solver!r}"
             )
         check_positive("tol", self.tol)
