@@ -346,7 +346,8 @@ class Newton:
         Where no row bends the loss, nothing in H holds an intercept back, and its step would have no end.
         """
         held = np.repeat(self.ridge, gradient.shape[1], axis=1)
-        held[self.design.n_features :] = np.abs(gradient[self.design.n_features :]) / (FARTHEST * reach)
+        if not self.loss.is_quadratic:
+            held[self.design.n_features :] = np.abs(gradient[self.design.n_features :]) / (FARTHEST * reach)
         is_fresh, worth = self.refresh(F)
         most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would not help
         step, residual = np.zeros_like(gradient), -gradient
