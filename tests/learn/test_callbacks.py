@@ -124,7 +124,7 @@ def test_a_fit_that_fails_is_torn_down():
         learner.set_callbacks(log).fit(X)
     assert log.told[-1] == ("teardown", "KernelPCA", "fit")
     assert ("end", "KernelPCA", "fit") not in log.told
-    assert set(vars(learner)) & {"_fit_tasks", "_callback_fit_ctx", "directions_"} == set()
+    assert set(vars(learner)) & {"fit_tasks", "_callback_fit_ctx", "directions_"} == set()
 
 
 def test_without_callbacks_nothing_stays():
@@ -200,3 +200,11 @@ def test_our_bar_is_pickled_and_copied():
     model = KernelPCA(callback=ProgressBar(Terminal()), **GIVEN)
     assert pickle.loads(pickle.dumps(model)).callback.stream is None
     assert clone(model).callback.stream is model.callback.stream
+
+
+def test_warnings_of_a_fit_with_callbacks_point_at_its_caller():
+    X = np.repeat(problem()[0][:, :1], 2, axis=1)
+    learner = KernelRegressor("linear()", n_components=4, alpha=0.0, random_state=0, preparation=None)
+    with pytest.warns(UserWarning, match="linearly dependent") as found:
+        learner.set_callbacks(Log()).fit(X, X[:, 0])
+    assert [one.filename for one in found] == [__file__]

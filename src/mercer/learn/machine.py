@@ -38,7 +38,7 @@ from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, is_open, rows_sampled, takes_rows_as_they_are
 from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
-from .passes.fit_tasks import IN_PROCESS, CallbackSupportMixin, heard_by
+from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
@@ -105,7 +105,7 @@ def has_levels(X: Any) -> bool:
     return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
 
 
-class KernelMachine(CallbackSupportMixin, MachineParameters):
+class KernelMachine(TellsCallbacks, MachineParameters):
     """A linear model on the features of a map.
 
     Every learner documents its own arguments, including these.

@@ -15,7 +15,7 @@ from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
-from ..passes.fit_tasks import CallbackSupportMixin, inner_fit, tells_of_estimator
+from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
 from ..targets.labels import checked_labels
 from .groups import known_codes, learned_groups, warn_of_small
 from .order_statistics import bound
@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 """Probabilities that differ by less than this are equal."""
 
 
-class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, CallbackSupportMixin, BaseEstimator):
+class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
     r"""Sets of classes that contain the true class of a new row with a given probability, for any classifier.
 
     Parameters
@@ -143,7 +143,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, CallbackSupportMi
         check_consistent_length(X, labels)
         known, codes = learned_groups(groups, len(labels))
         weight = (
-            None if sample_weight is None else _check_sample_weight(to_numpy(sample_weight), labels, dtype=np.float64)
+            None
+            if sample_weight is None
+            else _check_sample_weight(to_numpy(sample_weight), labels, dtype=np.float64, ensure_non_negative=True)
         )
         self.seed_ = as_seed(self.random_state)
         order = Stream(self.seed_, "conformal").permutation(len(labels))

@@ -15,7 +15,7 @@ from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
 from ..argument_types import WeightArgument
 from ..map_choice import is_exact
-from ..passes.fit_tasks import CallbackSupportMixin, inner_fit, tells_of_estimator
+from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
 from ..regressor import KernelRegressor
 from ..targets.regression_targets import checked_targets
 from .groups import known_codes, learned_groups, warn_of_small
@@ -32,7 +32,7 @@ ROWS_AT_ONCE = 1024
 """The number of new rows whose intervals are computed together."""
 
 
-class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, CallbackSupportMixin, BaseEstimator):
+class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
     r"""Intervals that contain the target of a new row with a given probability, for any regressor.
 
     Nothing is assumed about the distribution of the targets, only that new rows come from the same source as those of
@@ -176,7 +176,9 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, CallbackSupportMixi
         X, targets = rows_in_memory(X), checked_targets(column_or_1d(to_numpy(y), warn=True))
         check_consistent_length(X, targets)
         weight = (
-            None if sample_weight is None else _check_sample_weight(to_numpy(sample_weight), targets, dtype=np.float64)
+            None
+            if sample_weight is None
+            else _check_sample_weight(to_numpy(sample_weight), targets, dtype=np.float64, ensure_non_negative=True)
         )
         known, codes = learned_groups(groups, len(targets))
         self.seed_ = as_seed(self.random_state)

@@ -13,8 +13,6 @@ from typing import Any, TypeVar, cast
 
 from .progress import Callback, Progress
 
-__all__ = ["IN_PROCESS", "CallbackSupportMixin", "heard_by", "inner_fit", "tells_callbacks", "tells_of_estimator"]
-
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # before scikit-learn 1.9
@@ -30,7 +28,7 @@ except ImportError:  # before scikit-learn 1.9
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 HUNDREDTHS = 100
-IN_PROCESS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx", "_fit_tasks")
+IN_PROCESS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx", "fit_tasks")
 """The attributes that exist only for callbacks."""
 
 
@@ -58,6 +56,36 @@ class FitTasks:
             task.call_on_fit_task_end(estimator=self._learner)
 
 
+class TellsCallbacks(CallbackSupportMixin):
+    """A learner whose ``fit`` tells callbacks how far it has come."""
+
+    fit_tasks: FitTasks | None = None
+
+    @contextmanager
+    def _whole_fit(self, X: Any, y: Any, count: int) -> Iterator[Any]:
+        """Tell callbacks that a fit of so many tasks begins, and that it has ended if it did.
+
+        Yields
+        ------
+        sklearn.callback.CallbackContext
+            The context of the fit.
+        """
+        context = self._init_callback_context(max_subtasks=count)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        yield context
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+
+    @contextmanager
+    def _fit_by_hundredths(self, X: Any, y: Any) -> Iterator[None]:
+        """Tell callbacks of the hundredths of a fit too."""
+        with self._whole_fit(X, y, HUNDREDTHS) as context:
+            self.fit_tasks = FitTasks(self, context)
+            try:
+                yield
+            finally:
+                del self.fit_tasks
+
+
 def tells_callbacks(fit: Method) -> Method:
     """Decorate the ``fit`` of a learner: it tells the callbacks of ``set_callbacks`` how far it has come."""
 
@@ -66,12 +94,8 @@ def tells_callbacks(fit: Method) -> Method:
     def telling(learner: Any, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
         if not getattr(learner, "_skl_callbacks", None):
             return fit(learner, X, y, *given, **named)
-        with whole_fit(learner, X, y, HUNDREDTHS) as context:
-            learner._fit_tasks = FitTasks(learner, context)
-            try:
-                return fit(learner, X, y, *given, **named)
-            finally:
-                del learner._fit_tasks
+        with learner._fit_by_hundredths(X, y):
+            return fit(learner, X, y, *given, **named)
 
     return cast(Method, telling)
 
@@ -84,19 +108,10 @@ def tells_of_estimator(fit: Method) -> Method:
     def telling(learner: Any, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
         if not getattr(learner, "_skl_callbacks", None):
             return fit(learner, X, y, *given, **named)
-        with whole_fit(learner, X, y, 1):
+        with learner._whole_fit(X, y, 1):
             return fit(learner, X, y, *given, **named)
 
     return cast(Method, telling)
-
-
-@contextmanager
-def whole_fit(learner: Any, X: Any, y: Any, count: int) -> Iterator[Any]:
-    """Tell callbacks that a fit of so many tasks begins, and that it has ended if it did; gives its context."""
-    context = learner._init_callback_context(max_subtasks=count)
-    context.call_on_fit_task_begin(estimator=learner, X=X, y=y)
-    yield context
-    context.call_on_fit_task_end(estimator=learner, X=X, y=y, reconstruction_attributes={})
 
 
 @contextmanager
@@ -115,4 +130,4 @@ def inner_fit(learner: Any, estimator: Any) -> Iterator[None]:
 
 def heard_by(learner: Any) -> list[Callback]:
     """Return whom a learner tells about its passes: its ``callback``, and those of ``set_callbacks``."""
-    return [one for one in (learner.callback, getattr(learner, "_fit_tasks", None)) if one is not None]
+    return [one for one in (learner.callback, learner.fit_tasks) if one is not None]
