@@ -335,12 +335,14 @@ def test_rare_and_unknown_levels_share_a_column():
         found.treating_unknown("error")(new)
 
 
+@pytest.mark.parametrize("unknown", ["ignore", "error"])
 @pytest.mark.filterwarnings("ignore:column .name. has 300 levels")
-def test_a_column_of_names_is_left_out():
+def test_a_column_of_names_is_left_out(unknown):
     X = pd.DataFrame({"name": [f"n{row}" for row in range(300)], "x": np.linspace(-1.0, 1.0, 300)})
-    model = automatic(unknown="ignore").fit(X, X["x"])
+    model = automatic(unknown=unknown).fit(X, X["x"])
     assert model.preparation_.labels(2) == ["x"]
     np.testing.assert_array_equal(model.predict(X.assign(name="nobody")), model.predict(X))
+    assert not model.preparation_.is_unseen(model.preparation_.columns[0], np.array(["nobody"])).any()
 
 
 # -- other scales ------------------------------------------------------------------------------------------------------
