@@ -387,6 +387,13 @@ def test_logarithms_of_all_columns_have_one_unit(sparse):
     )
 
 
+def test_logarithms_of_a_column_in_another_unit_have_the_same_unit():
+    X = visits() * [1.0, 1.0, 1.0, 100.0]
+    rows = learned(X, Preparation("log", "auto", "error", tails="tame"))(X)
+    logs = np.arcsinh(X)  # the median of the least counts is 1
+    np.testing.assert_allclose(rows, logs / np.sqrt(np.mean(logs.std(axis=0) ** 2)), rtol=1e-12)
+
+
 def test_a_gap_has_the_mean_logarithm():
     X = visits()
     X[0, 0] = np.nan
