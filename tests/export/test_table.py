@@ -65,8 +65,6 @@ def test_features(row, dtype):
     assert_agree(run(map, new, dtype)["features"], map.transform(new), dtype)
 
 
-# Where quantiles leave a step open, lengths that are tried may go beyond float32; that is not looked at here.
-@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @every_value(number=range(len(ROWS)), name=LEARNERS, dtype=DTYPES)
 def test_learners(number, name, dtype):

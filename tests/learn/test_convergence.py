@@ -12,9 +12,13 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import RandomFourier
+from mercer.data import ArrayTable
 from mercer.kernels import Gaussian, Matern
 from mercer.learn import KernelClassifier
-from mercer.learn.losses import Logistic, Softmax, SquaredHinge
+from mercer.learn.context import FitContext
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.losses import Logistic, Quantile, Softmax, SquaredHinge
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers import conjugate_gradients
 from mercer.learn.solvers.intercepts import balancing
 from mercer.learn.solvers.newton import Newton
@@ -185,3 +189,23 @@ def test_nearly_separable_classes_with_a_large_penalty_converge_in_few_steps():
                              preparation=None, random_state=0).fit(X, y)  # fmt: skip
     assert model.convergence_.converged
     assert model.n_iter_ <= 15
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_intercept_that_no_row_holds_back_goes_far_but_not_without_end(dtype):
+    """Conjugate gradients go on for the other column, and what is left of this one must not grow meanwhile."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(60, 20)).astype(dtype)
+    y = np.stack([np.where(np.arange(60) < 57, 1.0, -1.0), 1e-3 * rng.normal(size=60)], axis=1)
+    design = HeldFeatures(Z, True, 1, Passes(ArrayTable(Z), FitContext()))
+    loss = Quantile(y, np.ones(60), np.ones(2), np.array([0.9, 0.5])).about(np.zeros((60, 2)), 0.01)
+    solver = Newton(design, loss)
+    W, F = np.zeros((21, 2)), np.zeros((60, 2), dtype=dtype)
+    assert not loss.curvature(F)[:, 0].any()
+    gradient = solver.gradient(W, F, "gradient")
+    reach = solver.reach(W, F)
+    step = solver.step(F, gradient, reach)
+    assert solver.products_taken[-1] > 1
+    np.testing.assert_allclose(step[:20, 0], -gradient[:20, 0], rtol=1e-3)  # the Hessian is 1
+    assert 100.0 * reach[0] < step[20, 0] < 1e4 * reach[0]
+    assert (gradient * step).sum(axis=0).max() < 0.0

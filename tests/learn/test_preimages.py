@@ -135,8 +135,14 @@ def test_kept_sums_go_on_also_from_a_file(tmp_path):
 
 def test_what_has_no_preimages():
     X = rows()
-    with pytest.raises(ValueError, match="were not learned: fit with fit_inverse_transform=True"):
-        KernelPCA(random_state=0).fit(X).inverse_transform(np.zeros((1, 2)))
+    without = KernelPCA(random_state=0).fit(X)
+    assert not hasattr(without, "inverse_transform")
+    assert hasattr(machine(), "inverse_transform")
+    with pytest.raises(AttributeError, match="inverse_transform") as refused:
+        _ = without.inverse_transform
+    assert "fit with fit_inverse_transform=True" in str(refused.value.__cause__)
+    with pytest.raises(ValueError, match="were not learned: fit again with fit_inverse_transform=True"):
+        without.set_params(fit_inverse_transform=True).inverse_transform(np.zeros((1, 2)))
     with pytest.raises(ValueError, match="expected 5 components, found 2 columns"):
         machine().fit(X).inverse_transform(np.zeros((1, 2)))
     with pytest.raises(ValueError, match="found sparse rows"):

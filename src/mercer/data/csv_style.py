@@ -41,7 +41,7 @@ def check_decimal(decimal: Any, delimiter: str | None) -> str | None:
         raise ValueError(f"decimal must be {POINT!r} or {COMMA!r}, found {decimal!r}")
     if decimal is not None and decimal == delimiter:
         raise ValueError(f"decimal and delimiter must differ, found {decimal!r} for both")
-    return decimal  # type: ignore[no-any-return]
+    return decimal
 
 
 def may_have_commas(rows: Any) -> bool:

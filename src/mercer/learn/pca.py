@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._array import is_sparse, to_numpy
@@ -66,6 +67,13 @@ def joined(ours: RowSums | None, theirs: RowSums | None) -> RowSums | None:
     if ours is None or theirs is None:
         return None
     return RowSums(ours.products + theirs.products, ours.totals + theirs.totals)
+
+
+def learns_preimages(machine: KernelPCA) -> bool:
+    """Whether pre-images are learned by ``fit``; an AttributeError says how to get them if not."""
+    if machine.fit_inverse_transform:
+        return True
+    raise AttributeError("inverse_transform needs pre-images: fit with fit_inverse_transform=True")
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -408,6 +416,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_is_fitted(self)
         return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
+    @available_if(learns_preimages)
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
         r"""Return rows that have about these components: their pre-images.
 
@@ -428,8 +437,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             The rows. With ``scale="unit"`` they have about norm 1.
         """
         check_is_fitted(self)
-        if self.preimages_ is None:
-            raise ValueError("pre-images were not learned: fit with fit_inverse_transform=True")
+        if self.preimages_ is None or self.row_mean_ is None:
+            raise ValueError("pre-images were not learned: fit again with fit_inverse_transform=True")
         components = check_array(X, dtype=np.float64, input_name="X")
         if components.shape[1] != len(self.directions_):
             raise ValueError(f"expected {len(self.directions_)} components, found {components.shape[1]} columns")

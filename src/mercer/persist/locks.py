@@ -11,16 +11,15 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+fcntl: Any = None
+msvcrt: Any = None
 try:
     import fcntl
-except ImportError:  # not on Windows, which has locks of its own
-    fcntl = None  # type: ignore[assignment]
-
-msvcrt: Any = import_module("msvcrt") if fcntl is None else None
+except ImportError:  # Windows has locks of its own
+    import msvcrt
 MOST_BYTES = 4096
 BEGINNING = b'{"host": "'
 LOCKED_BYTE = 1 << 30

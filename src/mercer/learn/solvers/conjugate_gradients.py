@@ -110,7 +110,7 @@ class Descent(Newton):
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
-    def step(self, F: Values, gradient: Matrix) -> Matrix:
+    def step(self, F: Values, gradient: Matrix, reach: Matrix) -> Matrix:
         if self.factor_of_all is None or self.steps_since >= self.steps_worth_a_factor():
             self.factor_of_all = self.design.kept("factor", self.average_factor, F), True
             self.steps_since, self.before = 0, None

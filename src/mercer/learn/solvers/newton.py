@@ -48,6 +48,8 @@ FORCING = 0.1
 """How far conjugate gradients reduce the gradient of a Newton step's quadratic model, as the preconditioner sees it."""
 SLOWED = 0.25
 """They go on while a step lowers the model by more than this share of what their steps have on average."""
+FARTHEST = 1e3
+"""How far an intercept goes in one step if no row bends its loss, as a multiple of what it might be from its best."""
 GOOD_SLOPE = 1e-4
 """A whole step is taken as it is where the slope at its end is below this share of that halfway."""
 SEARCH_STEPS = 60
@@ -177,7 +179,7 @@ class Newton:
                 best, gap = self.certified(W, F, gradient, values, tol)
                 if ends or gap <= tol:
                     break
-            step = self.step(F, gradient)
+            step = self.step(F, gradient, self.reach(W, F))
             gap = self.estimated_gap(gradient, step, values)
             if gap <= tol:
                 best = W
@@ -338,8 +340,14 @@ class Newton:
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
-    def step(self, F: Values, gradient: Matrix) -> Matrix:
-        """Return - H^-1 g, by conjugate gradients."""
+    def step(self, F: Values, gradient: Matrix, reach: Matrix) -> Matrix:
+        """Return - H^-1 g, by conjugate gradients; ``reach`` is how far intercepts may be from their best.
+
+        Where no row bends the loss, nothing in H holds an intercept back, and its step would have no end.
+        """
+        held = np.repeat(self.ridge, gradient.shape[1], axis=1)
+        if not self.loss.is_quadratic:
+            held[self.design.n_features :] = np.abs(gradient[self.design.n_features :]) / (FARTHEST * reach)
         is_fresh, worth = self.refresh(F)
         most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would not help
         step, residual = np.zeros_like(gradient), -gradient
@@ -354,7 +362,7 @@ class Newton:
             left = min(steps_left(energies, self.forcing**2 * energies[0], USUAL_PRODUCTS), most - taken)
             self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
             bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what, rows)
-            curved = self.ridge * direction + bent
+            curved = held * direction + bent
             taken += 1
             with np.errstate(over="ignore", invalid="ignore"):
                 length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)

@@ -177,8 +177,8 @@ class WideNewton(Newton):
         other.roots = other.factor_of_sample = other.border = None  # the kernel matrix of the sample stays
         return other
 
-    def step(self, F: Values, gradient: Matrix) -> Matrix:
-        step = super().step(F, gradient)
+    def step(self, F: Values, gradient: Matrix, reach: Matrix) -> Matrix:
+        step = super().step(F, gradient, reach)
         if self.loss.is_quadratic:
             self.forcing = LATER_FORCING
         return step
