@@ -197,7 +197,7 @@ def row_of(map):
 def test_the_guide_lists_the_maps_as_they_describe_themselves():
     page = ROOT / "docs" / "guide" / "maps.md"
     lines = page.read_text(encoding="utf-8").splitlines()
-    start = lines.index("| map | kernels | when | cost of a row | variance |") + 2
+    start = lines.index("| map | kernels | when to use it | cost per row | variance |") + 2
     end = lines.index("", start)
     rows = [row_of(map) for map in maps.MAPS]
     if os.environ.get("MERCER_WRITE_GOLDEN"):

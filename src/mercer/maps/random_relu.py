@@ -101,9 +101,9 @@ class RandomRelu(FeatureMap):
     """
 
     description = MapDescription(
-        features="random projections, of which what is negative is cut off: units of a neural network",
+        features="random projections with negative values set to 0, as in a neural network",
         kernels="arc-cosine",
-        when="directions of rows matter; neural networks",
+        when="only directions matter; comparison with neural networks",
         cost="D nnz",
         variance="yes",
     )
