@@ -248,7 +248,9 @@ def test_rows_with_long_phases_are_mapped_in_float64(case, launched):
     np.testing.assert_allclose(Z.numpy(), features.transform(X.astype(np.float64)), atol=2e-6)
 
 
-@pytest.mark.parametrize("case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier"])
+@pytest.mark.parametrize(
+    "case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier", "additive", "taylor"]
+)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_rows_that_are_not_finite_are_named(case, wrong, launched):
     features, X = fitted(case)
@@ -257,7 +259,7 @@ def test_rows_that_are_not_finite_are_named(case, wrong, launched):
         features.transform(torch.from_numpy(X))
 
 
-@pytest.mark.parametrize("case", ["hadamard", "srht", "tensor"])
+@pytest.mark.parametrize("case", ["hadamard", "srht", "tensor", "taylor"])
 def test_rows_that_overflow_are_named(case, launched):
     features, X = fitted(case)
     X[9] *= 1e20
@@ -265,7 +267,7 @@ def test_rows_that_overflow_are_named(case, launched):
         features.transform(torch.from_numpy(X))
 
 
-@pytest.mark.parametrize("case", ["structured", "hadamard", "srht", "tensor", "fourier"])
+@pytest.mark.parametrize("case", ["structured", "hadamard", "srht", "tensor", "fourier", "additive", "taylor"])
 def test_rows_and_features_may_have_gaps_in_memory(case, launched):
     features, X = fitted(case)
     expected = features.transform(torch.from_numpy(X))
