@@ -2,7 +2,7 @@
 ==================================================
 
 If your kernel is a power series of the inner product with non-negative coefficients, all you need are the coefficients.
-This example uses :math:`k(x, y) = \cosh(2 \langle x, y\rangle)`. It only contains even degrees, so it cannot
+This example uses :math:`k(x, y) = \\cosh(2 \\langle x, y\\rangle)`. It only contains even degrees, so it cannot
 distinguish x from -x.
 """
 
