@@ -28,10 +28,13 @@ from mercer import StructuredFourier
 from mercer._random import Stream
 from mercer._rows import ArrayRows
 from mercer.gpu.device import Device
-from mercer.gpu.split_products import SUMMED_ROWS, add_second_moments, mirrored
+from mercer.gpu.split_products import add_second_moments, mirrored
 from mercer.kernels import Gaussian, Matern
 from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.maps.landmarks import Candidates
+
+TOGETHER = 32_768
+"""Rows whose second moments are added at once."""
 
 
 class Result(NamedTuple):
@@ -224,8 +227,8 @@ def squares(run: Run) -> Iterator[Result]:
 
     def gram(exact: bool) -> Any:
         sums = device.zeros((width, width), np.float64)
-        for start in range(0, n, SUMMED_ROWS):
-            add_second_moments(device, map.transform(X[start : start + SUMMED_ROWS]), sums, exact)
+        for start in range(0, n, TOGETHER):
+            add_second_moments(device, map.transform(X[start : start + TOGETHER]), sums, exact)
         return mirrored(sums)
 
     seconds, found = run.timed(lambda: gram(False))
@@ -234,7 +237,7 @@ def squares(run: Run) -> Iterator[Result]:
     y = torch.sin(X[:, 0]).double()
     cross = sum(
         map.transform(X[some]).double().T @ y[some]
-        for some in (slice(start, start + SUMMED_ROWS) for start in range(0, n, SUMMED_ROWS))
+        for some in (slice(start, start + TOGETHER) for start in range(0, n, TOGETHER))
     )
     eye = torch.eye(width, dtype=torch.float64, device=device.place)
     ours, theirs = (torch.linalg.solve(one + 1e-3 * n / width * eye, cross) for one in (found, right))

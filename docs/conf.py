@@ -69,7 +69,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": rf"/(?!(?:{'|'.join(NOT_RUN)})\.py$)\w+\.py$",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "doc_module": ("mercer",),
     "reference_url": {"mercer": None},
     "backreferences_dir": "gallery/backreferences",
@@ -108,7 +108,7 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"changelog": [], "benchmarks": [], "index": []}
+html_sidebars = {"changelog": [], "benchmarks": [], "papers": [], "index": []}
 html_context = {"default_mode": "auto"}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

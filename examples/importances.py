@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot
 
 from mercer.learn import KernelRegressor
 
@@ -31,6 +32,15 @@ def houses(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     # Age lowers the price at first, until a house becomes a monument.
     price = 0.03 * table["area"] + ((table["age"] - 60.0) / 40.0) ** 2 + table["region"].map(PREMIUM)
     return table, price.to_numpy() + rng.normal(scale=0.2, size=n_rows)
+
+
+def draw(importances: dict[str, float]) -> None:
+    """Draw the share of each column as a bar."""
+    shares = sorted((share, name) for name, share in importances.items())
+    _, axes = pyplot.subplots(figsize=(6.4, 2.6), layout="constrained")
+    axes.barh([name for _, name in shares], [100.0 * share for share, _ in shares], color="#0072b2")
+    axes.set(xlabel="share of what moves the price, in %", title="What matters to the price of a house")
+    pyplot.show()
 
 
 def main(n_rows: int = 2000) -> tuple[dict[str, float], np.ndarray]:
@@ -56,4 +66,4 @@ def main(n_rows: int = 2000) -> tuple[dict[str, float], np.ndarray]:
 
 
 if __name__ == "__main__":
-    main()
+    draw(main()[0])

@@ -13,8 +13,9 @@ import math
 from time import perf_counter
 
 import numpy as np
+from matplotlib import pyplot
 
-from mercer.kernels import Gaussian, Matern
+from mercer.kernels import Gaussian, Kernel, Matern
 from mercer.learn import KernelRegressor
 
 GAP = 0.55, 0.7
@@ -34,16 +35,38 @@ def truth(times: np.ndarray) -> np.ndarray:
     return 10.0 - 10.0 * np.cos(2.0 * math.pi * times) + 2.0 * np.sin(14.0 * math.pi * times)
 
 
+def process(kernel: Kernel) -> KernelRegressor:
+    """A Gaussian process on landmarks; the variance of the noise is the likeliest one."""
+    return KernelRegressor(
+        kernel, map="nystrom", n_components=128, alpha="evidence", keep_statistics=True, random_state=0
+    )
+
+
+def draw(n_rows: int = 20_000) -> None:
+    """Draw some of the rows, the mean, and the band in which nine curves out of ten lie."""
+    X, y = temperatures(n_rows, seed=0)
+    model = process(Gaussian(150.0)).fit(X, y)
+    grid = np.linspace(0.0, 1.0, 400)[:, None]
+    curves = model.sample_y(grid, 500, noise=False)
+    low, high = np.quantile(curves, [0.05, 0.95], axis=1)
+    _, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
+    axes.plot(X[::40, 0], y[::40], ".", color="#8c959f", markersize=3, label="one row in 40")
+    axes.fill_between(grid[:, 0], low, high, color="#56b4e9", alpha=0.5, label="90 % of the curves")
+    axes.plot(grid, model.predict(grid), color="#0072b2", label="mean")
+    axes.plot(grid, truth(grid), "--", color="#1f2328", linewidth=1, label="truth")
+    axes.axvspan(*GAP, color="#e69f00", alpha=0.12)
+    axes.set(xlabel="time of the year", ylabel="temperature", title="No rows in the gap, so the band is wide there")
+    axes.legend(frameon=False, fontsize=9)
+    pyplot.show()
+
+
 def main(n_rows: int = 20_000) -> dict[str, float]:
     """Print what the process knows; returns its figures."""
     X, y = temperatures(n_rows, seed=0)
     began, found = perf_counter(), {}
     kernels = {"wide": Gaussian(5.0), "narrow": Gaussian(150.0), "rough": Matern(0.5, length_scale=0.1)}
     for name, kernel in kernels.items():
-        model = KernelRegressor(
-            kernel, map="nystrom", n_components=128, alpha="evidence", keep_statistics=True, random_state=0
-        )
-        found[name] = model.fit(X, y)
+        found[name] = process(kernel).fit(X, y)
     best = max(found, key=lambda name: found[name].log_marginal_likelihood_)
     print(f"three kernels on {len(X):,} rows in {perf_counter() - began:.1f} s")
     for name, one in found.items():
@@ -70,3 +93,4 @@ def main(n_rows: int = 20_000) -> dict[str, float]:
 
 if __name__ == "__main__":
     main()
+    draw()

@@ -67,9 +67,15 @@ def test_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     assert runner.failures == 0, "the README shows other output, see above"
 
 
-def test_the_readme_begins_with_the_two_commands():
-    first = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:4]
-    assert [line.split("#")[0].strip() for line in first if line.startswith("    ")] == ["make demo", "make test"]
+def test_the_first_screen_of_the_readme():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    screen = lines[: lines.index("## Ten lines")]
+    commands = [line.split("#")[0].strip() for line in screen if line.startswith("    make")]
+    assert commands == ["make demo", "make test"]
+    begins = ["**Mercer", "![", "    make demo", "    make test", "## Install", "    pip wheel"]
+    places = [next(place for place, line in enumerate(screen) if line.startswith(begin)) for begin in begins]
+    assert places == sorted(places)  # what it is, a picture, the two commands, how to install it
+    assert len(screen) < 35
 
 
 def test_every_link_in_the_pages_leads_somewhere():
@@ -191,7 +197,7 @@ def row_of(map):
 def test_the_guide_lists_the_maps_as_they_describe_themselves():
     page = ROOT / "docs" / "guide" / "maps.md"
     lines = page.read_text(encoding="utf-8").splitlines()
-    start = lines.index("| map | kernels | when | cost of a row | variance |") + 2
+    start = lines.index("| map | kernels | when to use it | cost per row | variance |") + 2
     end = lines.index("", start)
     rows = [row_of(map) for map in maps.MAPS]
     if os.environ.get("MERCER_WRITE_GOLDEN"):

@@ -107,12 +107,34 @@ def find(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     return None if is_public else nodes.literal("", "", *contnode.children)
 
 
+# fmt: off
+HOOKS = frozenset((
+    "adopt", "array_layout", "asked_missing", "asked_scale", "bytes_needed", "can_be_exact", "check_arguments",
+    "check_arrays", "clips", "columns_learned", "construct", "construction", "construction_", "description", "device",
+    "domain_is_non_negative", "falls_back", "feature_blocks", "features_at", "features_of", "fit_rows", "fit_table",
+    "for_parts", "has_landmarks", "has_one_penalty", "has_one_target", "has_pilot", "has_probabilities",
+    "holds_all_features", "holds_rows", "is_deterministic", "is_precomputed", "is_prepared", "iterates",
+    "known_kernel", "learned_types", "linear_values", "log_odds", "matched_table", "may_iterate", "n_columns",
+    "observed", "precision_for", "predict_by", "predicted_region", "prepares_columns", "resolved_kernel", "settled",
+    "size_of_decisions", "size_of_predictions", "sums_suffice", "table_to_fit", "takes_objects", "treating_unknown",
+    "validated", "validated_pair", "width", "width_for",
+))
+# fmt: on
+"""Methods of estimators that other packages of Mercer call: the reference is for users, who do not."""
+
+
 def skip(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: Any) -> bool | None:
-    """Leave out methods that scikit-learn gives every estimator, and classes that a class holds."""
-    if isclass(thing):
+    """Leave out hooks, methods that scikit-learn gives every estimator, and classes that are attributes of a class."""
+    if isclass(thing) or (what == "class" and name in HOOKS and is_method_of_estimator(thing)):
         return True
     home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", "")
     return True if str(home).startswith(("sklearn.", "builtins")) else None
+
+
+def is_method_of_estimator(thing: Any) -> bool:
+    """Whether a method or property is defined by a map or a learner, and not, say, by a table."""
+    home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", None)
+    return str(home).startswith(("mercer.maps", "mercer.learn", "mercer.choose"))
 
 
 LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`_?)", re.DOTALL)

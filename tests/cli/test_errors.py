@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from mercer.cli import fit
+from mercer.cli.command import GROUPS
+from mercer.cli.command_group import COMMANDS, Commands
 from mercer.cli.output import cell, plain, size
 
 
@@ -23,6 +25,20 @@ def console(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "mercer", *map(str, arguments)], capture_output=True, text=True, check=False, **options
     )
+
+
+def test_help_shows_every_option_once_in_groups(run):
+    for name in COMMANDS:
+        command = Commands().get_command(None, name)
+        printed = run(name, "--help").stdout.splitlines()
+        first = next(number for number, line in enumerate(printed) if line.rstrip(":") in GROUPS)
+        lines = [line.split() for line in printed[first:]]
+        for param in command.params:
+            long = max(param.opts, key=len)
+            shown = [words for words in lines if long in words[:2] and words[0].startswith("-")]
+            assert len(shown) == (long.startswith("--")), (name, long)
+        assert ["Other", "options:"] not in lines, f"an option of {name} is in no group"
+        assert ["Output:"] in lines
 
 
 # -- wrong input -------------------------------------------------------------------------------------------------------
@@ -132,7 +148,7 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
     [
         ("fti houses.csv", "no such command 'fti'; did you mean 'fit'?"),
         ("fit", "Missing argument 'DATA...'"),
-        ("fit houses.csv --target price", "give the name of the model file with -o"),
+        ("fit houses.csv --target price", "name the model file with -o MODEL"),
         ("fit houses.csv --target price --kernel gausian(1) --dry-run", "did you mean 'Gaussian'?"),
         ("fit houses.csv --target price --map nistrom --dry-run", "no map 'nistrom'; did you mean 'Nystrom'?"),
         ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),

@@ -13,6 +13,7 @@ import mercer
 from mercer import KernelClassifier, KernelRegressor, RandomFourier, export
 from mercer.kernels import AdditiveChi2, Polynomial, SkewedChi2, VovkInfinite
 from mercer.learn import ConformalRegressor, KernelNovelty, KernelPCA
+from mercer.learn.prepare.offsets_and_factors import WIDEST
 
 from .running import TOLERANCES, assert_agree, run
 
@@ -35,8 +36,19 @@ def table(n=200, seed=0):
 def test_columns_are_prepared(scale, missing, dtype):
     X = table()[0].astype(dtype)
     new = table(50, seed=1)[0].astype(dtype)
-    new[0] = [1e4, -1e6, 30.0, 4.0, np.nan]  # beyond the reach of scaled rows
+    new[0] = [1e4, -1e6, 30.0, 4.0, np.nan]
     model = KernelPCA("gaussian(0.2)", n_components=32, scale=scale, missing=missing, random_state=0).fit(X)
+    assert_agree(run(model, new, dtype)["components"], model.transform(new), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_beyond_the_reach_of_scaled_rows(dtype):
+    X = table()[0].astype(dtype)
+    new = table(50, seed=1)[0].astype(dtype)
+    new[:2, :2] = [[1e4, 5.0], [0.0, -1e6]]
+    model = KernelPCA("gaussian", n_components=32, random_state=0).fit(X)
+    assert model.preparation_.tails == "tame"
+    assert np.abs(model.preparation_(new)[:2]).max() > WIDEST + 1.0
     assert_agree(run(model, new, dtype)["components"], model.transform(new), dtype)
 
 

@@ -83,6 +83,7 @@ def test_split_products_are_as_accurate_as_float32(device, scale):
 @pytest.mark.parametrize("exact", [False, True])
 def test_second_moments(device, dtype, exact, monkeypatch):
     monkeypatch.setattr("mercer.gpu.split_products.SUMMED_ROWS", 64)
+    monkeypatch.setattr("mercer.gpu.split_products.CHAINED_ROWS", 24)
     Z = np.random.default_rng(0).normal(size=(500, 37)).astype(dtype)
     sums = device.sent(np.eye(37))
     add_second_moments(device, device.sent(Z), sums, exact)

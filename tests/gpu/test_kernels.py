@@ -13,7 +13,17 @@ from mercer.gpu.kernels import compiler
 from mercer.gpu.kernels.compiler import SOURCES
 from mercer.gpu.kernels.sketch_entries import sketch_entries
 from mercer.gpu.kernels.thread_groups import ThreadGroup
-from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2
+from mercer.kernels import (
+    AdditiveChi2,
+    ArcCosine,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    SkewedChi2,
+)
 from mercer.maps import executor, fitted_map, nystrom, row_checks
 
 from . import emulation
@@ -52,6 +62,7 @@ CASES = {
     "maclaurin, frequencies": (mercer.RandomMaclaurin, Exponential(0.5).of(Gaussian(0.01)), {}, NARROW, 64),
     "quasi": (mercer.QuasiFourier, Gaussian(0.01), {}, 8, 64),
 }
+RELU = {"relu": (mercer.RandomRelu, 2.0 * ArcCosine(), {}, NARROW, 65)}
 LEFT_TO_THE_REFERENCE = {
     "a chart": (mercer.RandomFourier, SkewedChi2(1.5), {}, 8, 64),
     "in time": (mercer.TensorSketch, Polynomial(2), {"output": "time"}, 8, 64),
@@ -97,6 +108,20 @@ def test_a_kernel_writes_what_the_reference_does(case, launched):
     error = np.linalg.norm(Z.numpy() - expected) / np.linalg.norm(expected)
     assert error < 2e-6
     np.testing.assert_allclose(Z.numpy(), expected, atol=5e-5 * np.abs(expected).max())
+
+
+def test_rectified_products_are_written_in_place(launched, monkeypatch):
+    features, X = fitted("relu", RELU)
+    expected = features.transform(X.astype(np.float64))
+    with monkeypatch.context() as without:
+        without.setattr(type(features.construction_), "apply", None)
+        Z = features.transform(torch.from_numpy(X))
+    np.testing.assert_allclose(Z.numpy(), expected, atol=2e-6 * expected.max())
+    assert (Z == 0).any()
+    for wrong, message in ((np.nan, "row 7, column 3"), (-np.inf, "row 7, column 3"), (3e38, "features of row 7")):
+        X[7, 3] = wrong
+        with pytest.raises(ValueError, match=message):
+            features.transform(torch.from_numpy(X))
 
 
 def wrapped():

@@ -335,12 +335,14 @@ def test_rare_and_unknown_levels_share_a_column():
         found.treating_unknown("error")(new)
 
 
+@pytest.mark.parametrize("unknown", ["ignore", "error"])
 @pytest.mark.filterwarnings("ignore:column .name. has 300 levels")
-def test_a_column_of_names_is_left_out():
+def test_a_column_of_names_is_left_out(unknown):
     X = pd.DataFrame({"name": [f"n{row}" for row in range(300)], "x": np.linspace(-1.0, 1.0, 300)})
-    model = automatic(unknown="ignore").fit(X, X["x"])
+    model = automatic(unknown=unknown).fit(X, X["x"])
     assert model.preparation_.labels(2) == ["x"]
     np.testing.assert_array_equal(model.predict(X.assign(name="nobody")), model.predict(X))
+    assert not model.preparation_.is_unseen(model.preparation_.columns[0], np.array(["nobody"])).any()
 
 
 # -- other scales ------------------------------------------------------------------------------------------------------
@@ -383,6 +385,13 @@ def test_logarithms_of_all_columns_have_one_unit(sparse):
     assert "numbers pass through asinh in units of 1, which is the logarithm for those that are larger" in (
         found.describe()
     )
+
+
+def test_logarithms_of_a_column_in_another_unit_have_the_same_unit():
+    X = visits() * [1.0, 1.0, 1.0, 100.0]
+    rows = learned(X, Preparation("log", "auto", "error", tails="tame"))(X)
+    logs = np.arcsinh(X)  # the median of the least counts is 1
+    np.testing.assert_allclose(rows, logs / np.sqrt(np.mean(logs.std(axis=0) ** 2)), rtol=1e-12)
 
 
 def test_a_gap_has_the_mean_logarithm():

@@ -70,6 +70,7 @@ def test_sums_in_groups_have_the_bits_of_sums_at_once():
     kept = parts.folded(lambda value, argument: (value,), added, grouped=lambda sums, place: seen.append((sums, place)))
     begun, place = seen[1]
     resumed = parts.folded(lambda value, argument: (value,), added, before=begun, begin=place)
+    np.testing.assert_allclose(whole[0], np.sum(values, axis=0), rtol=1e-12)
     assert (whole[0] == kept[0]).all()
     assert (whole[0] == resumed[0]).all()
     assert [place for _, place in seen] == [GROUP, 2 * GROUP, 3 * GROUP, 3 * GROUP + 5]

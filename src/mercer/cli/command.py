@@ -18,8 +18,26 @@ from .output import quiet
 WRONG_INPUT = 1
 
 
+GROUPS = {
+    "Columns and rows": (
+        "target", "weight", "columns", "exclude", "task", "holdout", "missing", "dates", "unknown", "rows", "test-rows",
+        "exact-rows", "with", "keep",
+    ),
+    "Search": ("minutes", "rounds"),
+    "Model": (
+        "kernel", "map", "maps", "features", "column-scales", "target-error", "time-budget", "scale", "loss", "c",
+        "class-weight", "alpha", "delta", "quantile", "epsilon", "deviations", "precision", "dtype",
+    ),
+    "Scores": ("resamples", "level"),
+    "Reading files": ("format", "delimiter", "encoding", "drop", "memory"),
+    "Running": ("device", "dask", "threads", "seed", "checkpoint", "every", "resume", "dry-run", "config"),
+    "Output": ("output", "report", "plot", "html", "spreadsheet-safe", "json", "quiet", "debug", "help"),
+}  # fmt: skip
+"""The headings of help texts, with the names of the options below each of them."""
+
+
 class Command(click.Command):
-    """A command with --config, --json, --quiet, --threads and --debug."""
+    """A command with --config, --json, --quiet, --threads and --debug, whose help shows options in groups."""
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
@@ -35,6 +53,15 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["typed"] = shlex.join(["mercer", str(ctx.info_name), *args])
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = {named(param): param for param in self.get_params(ctx) if isinstance(param, click.Option)}
+        others = [name for name in options if not any(name in names for names in GROUPS.values())]
+        for heading, names in {**GROUPS, "Other options": others}.items():
+            records = [options[name].get_help_record(ctx) for name in names if name in options]
+            if shown := [record for record in records if record is not None]:
+                with formatter.section(heading):
+                    formatter.write_dl(shown, col_max=26)
 
     def invoke(self, ctx: click.Context) -> Any:
         debug, threads = ctx.params.pop("debug"), ctx.params.pop("threads")
@@ -94,6 +121,8 @@ OPTIONS = {
     "such as encoding=": "such as --encoding ",
     "or encoding=": "or --encoding ",
     "give delimiter=": "give --delimiter ",
+    "give decimal=": "give --decimal ",
+    "ask for classification": "give --task classification",
 }
 """Options of the command line for the arguments that messages of the library mention."""
 

@@ -52,7 +52,7 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @click.option(
     "--exact-rows", type=click.IntRange(1), default=2000, show_default=True, help="Training rows of the exact kernel."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
 @reading_options
 @click.option("--plot", type=click.Path(dir_okay=False), help="Picture to write: .png, .svg or .pdf.")
 @click.option("--html", type=click.Path(dir_okay=False), help="Page to write, with the table and the pictures.")

@@ -19,7 +19,7 @@ from .._formats import FORMATS, format_of
 STANDARD_INPUT = "-"
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "quantile", "epsilon_insensitive", "poisson")
 """The first three are for classifiers, and the third and all later ones for regressors."""
-READING = ("format", "delimiter", "encoding", "drop")
+READING = ("format", "delimiter", "encoding", "decimal", "drop")
 """The ``reading_options`` that :func:`table_of` passes on unchanged."""
 
 
@@ -40,7 +40,7 @@ def class_weight_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option for the weights of classes."""
     return click.option(
         "--class-weight", type=click.Choice(["balanced"]),
-        help="For classifiers. balanced: rare classes count as much as frequent ones. By default all rows are equal.",
+        help="For classifiers: balanced gives all classes the same total weight; by default all rows weigh the same.",
     )(function)  # fmt: skip
 
 
@@ -56,16 +56,17 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         exclude_option,
         click.option(
             "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
-            help="auto: text, truth values and integers with at most 20 different values are classes.",
+            help="auto is classification if the target is text, a truth value, or an integer with at most 20 values.",
         ),
         click.option(
             "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
-            help="Share of the rows to hold out for scoring; 0 for none.",
+            help="Share of the rows that is kept for scoring instead of training; 0 for none.",
         ),
         gap_options,
         click.option(
             "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
-            help="Levels that occur only in predictions: an error, or treated as no level at all.",
+            help="What to do with categories (levels) that did not occur in training: stop (error), or treat them as "
+            "no category at all (ignore).",
         ),
     )  # fmt: skip
 
@@ -76,12 +77,13 @@ def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
         function,
         click.option(
             "--missing", type=click.Choice(["auto", "error", "mean", "indicator"]), default="auto", show_default=True,
-            help="Missing values: an error; filled with the mean of the column (mean); or filled, with an extra column "
-            "that marks them (indicator). auto is indicator, and warns about gaps in columns that had none in the fit.",
+            help="What to do with missing values: stop (error), fill them with the mean of the column (mean), or fill "
+            "them and mark them in an extra column (indicator). auto is indicator, and warns if a column that was "
+            "complete in training has gaps later.",
         ),
         click.option(
             "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,
-            help="Dates are days since 1970-01-01; parts adds year, month, day, weekday and hour.",
+            help="Use dates as days since 1970-01-01; parts adds year, month, day, weekday and hour.",
         ),
     )  # fmt: skip
 
@@ -94,7 +96,12 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--format", type=click.Choice(list(FORMATS)), help="Format of DATA; by default from the file extension."
         ),
         click.option("--delimiter", help="Delimiter of CSV fields; by default found from the first lines."),
-        click.option("--encoding", help="Encoding of CSV, such as latin-1; UTF-8 by default."),
+        click.option("--encoding", help="Encoding of CSV files, such as latin-1; UTF-8 by default."),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Decimal mark of numbers in CSV files; by default found from the first rows.",
+        ),
         click.option("--drop", is_flag=True, help="Drop rows with missing or infinite values."),
         click.option(
             "--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's by default."

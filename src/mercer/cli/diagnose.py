@@ -32,7 +32,7 @@ from .output import for_machines, show_json
 )  # fmt: skip
 @gap_options
 @reading_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
 def command(data, target, columns, kernel, scale, missing, dates, memory, seed, **options):
     """Show how a kernel sees the rows of DATA: effective dimension, bandwidth, scales, duplicates and tails.
 

@@ -20,9 +20,15 @@ from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_
 @data_argument
 @click.option("--target", help="Column with the true values; by default that of the fit.")
 @click.option("--weight", help="Column with the weight of each row; by default that of the fit; '' for none.")
-@click.option("--resamples", type=click.IntRange(0), default=200, show_default=True, help="Draws for the intervals.")
+@click.option(
+    "--resamples",
+    type=click.IntRange(0),
+    default=200,
+    show_default=True,
+    help="Number of random samples for the intervals.",
+)
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
 @reading_options
 def command(model, data, target, weight, resamples, level, seed, memory, **reading):
     """Score a model on the rows of DATA, which must contain the target. Use rows on which it was not trained.

@@ -48,26 +48,26 @@ STREAMED = "features do not fit and are computed again in every pass; raise --me
 @target_options
 @click.option(
     "--kernel", type=KernelType(open=True), default="auto", show_default=True,
-    help="auto: try kernels and bandwidths on some of the rows.",
+    help="auto: kernels and bandwidths are tried on some of the rows.",
 )  # fmt: skip
 @click.option(
     "--map", type=MapType(exact=True), default="auto", show_default=True,
-    help="A map from 'mercer maps'; or exact, the kernel machine itself, if the kernel matrix fits in memory.",
+    help="A map listed by 'mercer maps'; or exact, for the exact kernel machine, if its matrix fits in memory.",
 )  # fmt: skip
 @click.option("--features", type=click.IntRange(1), help="Number of features; by default chosen from the rows.")
 @click.option(
     "--column-scales", type=click.Choice(["auto", "learned", "none"]), default="auto", show_default=True,
-    help="One scale per column: learned; none; or auto, learned if that lowers the error on held-out rows.",
+    help="Learn one scale per column (learned) or not (none); auto keeps them if they lower the held-out error.",
 )  # fmt: skip
 @click.option(
     "--target-error", type=click.FloatRange(0, min_open=True),
-    help="Choose map and number of features so that the relative error of the kernel matrix is below this; it is "
-    "verified on fresh rows.",
+    help="Choose the map and the number of features so that the relative error of the kernel matrix is below this "
+    "value, which is verified on fresh rows.",
 )  # fmt: skip
 @click.option(
     "--time-budget", type=click.FloatRange(0, min_open=True),
-    help="Choose map and number of features so that the fit takes at most this many seconds on one thread, by a count "
-    "of operations.",
+    help="Choose the map and the number of features so that the fit takes about this many seconds at most on one "
+    "thread; the time is estimated by counting operations.",
 )  # fmt: skip
 @click.option(
     "--scale", type=click.Choice(SCALES), default="auto", show_default=True,
@@ -84,34 +84,48 @@ STREAMED = "features do not fit and are computed again in every pass; raise --me
 @click.option(
     "--alpha", default="auto", show_default=True,
     help="Penalty of a regressor: a number; or several separated by commas, auto, loo (leave-one-out), holdout, gcv or "
-    "evidence, to choose one. gcv and evidence take one pass less, require --loss squared, and can be misled by heavy "
-    "tails.",
+    "evidence, to choose one. gcv and evidence save a pass over the rows, require --loss squared, and can be misled by "
+    "heavy tails.",
 )  # fmt: skip
-@click.option("--delta", type=float, help="For --loss huber, in units of the target; estimated by default.")
-@click.option("--quantile", type=float, default=0.5, show_default=True, help="For --loss quantile.")
-@click.option("--epsilon", type=float, default=0.1, show_default=True, help="For --loss epsilon_insensitive.")
-@click.option("--deviations", is_flag=True, help="Keep what is needed for standard deviations of predictions.")
+@click.option(
+    "--delta",
+    type=float,
+    help="With --loss huber, larger errors count as outliers, in units of the target; estimated by default.",
+)
+@click.option(
+    "--quantile", type=float, default=0.5, show_default=True, help="The quantile to predict with --loss quantile."
+)
+@click.option(
+    "--epsilon",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="With --loss epsilon_insensitive, smaller errors do not count.",
+)
+@click.option("--deviations", is_flag=True, help="Make it possible to predict standard deviations with this model.")
 @reading_options
-@click.option("--device", help="GPU that torch can use: cuda, cuda:1 and so on; the CPU by default.")
+@click.option("--device", help="GPU to train on, as torch names it: cuda, cuda:1 and so on; the CPU by default.")
 @click.option(
     "--dask", metavar="ADDRESS",
-    help="Let a Dask cluster read the rows and learn: tcp://..., or local or local:2 for processes on this machine.",
+    help="Train on a Dask cluster: its address, tcp://..., or local:2 for two processes on this machine.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
 @click.option("--checkpoint", type=click.Path(dir_okay=False), help="Checkpoint file; next to the model by default.")
 @click.option("--every", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds between checkpoints.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint of a run that was stopped.")
-@click.option("--report", type=click.Path(dir_okay=False), help="Page about the model to write, .html.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Web page (.html) about the model to write.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Model file to write.")
 def command(data, target, weight, columns, task, holdout, memory, dask, seed, report, dry_run, output, **options):
     """Train a model on the rows of DATA, score it on held-out rows, and write it to a file.
 
-    The model in the file is the one that was scored: it is not trained again on the held-out rows.
+    You only need --target and -o: everything else is chosen from the rows. Text columns, dates and missing values need
+    no preparation; leave out columns of identifiers with --exclude. The model in the file is the one that was scored:
+    it is not trained again on the held-out rows.
 
     \b
     Examples:
-      mercer fit houses.csv --target price -o houses.mercer
+      mercer fit houses.csv --target price --report houses.html -o houses.mercer
       mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
       mercer fit flowers.csv --target kind --target-error 0.05 -o flowers.mercer
     """
@@ -123,7 +137,7 @@ def command(data, target, weight, columns, task, holdout, memory, dask, seed, re
     from ..report import assess, check_scorable, plan
 
     if output is None and not dry_run:
-        raise click.UsageError("give the name of the model file with -o, or --dry-run")
+        raise click.UsageError("name the model file with -o MODEL, or use --dry-run to see what would be done")
     check_destinations(
         {**files_of_run(output, options["checkpoint"]), "--report": report}, data, format=options["format"]
     )

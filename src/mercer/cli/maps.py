@@ -29,4 +29,4 @@ def command(kernel):
     if for_machines():
         return show_json({"maps": [notes[name]._asdict() for name in names]})
     rows = [(notes[name].name, notes[name].kernels, notes[name].when, notes[name].cost) for name in names]
-    show_table(("map", "kernels", "when", "cost of a row"), [[text.replace("`", "") for text in row] for row in rows])
+    show_table(("map", "kernels", "when", "cost per row"), [[text.replace("`", "") for text in row] for row in rows])

@@ -24,7 +24,7 @@ def unknown_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option for levels that a model has not learned."""
     return click.option(
         "--unknown", type=click.Choice(["error", "ignore"]),
-        help="Levels that the model has not learned; by default as in its fit.",
+        help="What to do with categories (levels) that did not occur in training; by default as in the fit.",
     )(function)  # fmt: skip
 
 

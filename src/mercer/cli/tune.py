@@ -74,9 +74,9 @@ MINUTES = SEARCH_SECONDS / 60.0
     help="Precision of the rows and of everything computed from them.",
 )  # fmt: skip
 @reading_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--report", type=click.Path(dir_okay=False), help="Page about the model to write, .html.")
-@click.option("--dry-run", is_flag=True, help="Say what would be tried, and write nothing.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random choices.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Web page (.html) about the model to write.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be tried.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Model file to write.")
 def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, precision, **options):
     """Search for the best model for DATA in the available time, and write it to a file.
@@ -98,7 +98,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     from ..report import assess, check_scorable, trials_section
 
     if output is None and not dry_run:
-        raise click.UsageError("give the name of the model file with -o, or --dry-run")
+        raise click.UsageError("name the model file with -o MODEL, or use --dry-run to see what would be done")
     check_destinations({"-o": output, "--report": report}, data, format=options["format"])
     for path in (output, report) if not dry_run else ():
         check_writable(path)

@@ -25,6 +25,4 @@ class ComplexSymbol(Traced):
         return ComplexSymbol(a * c - b * d, a * d + b * c)
 
     def record(self, operation: str, *arguments: Any) -> Any:
-        from .operations import RECORDED
-
-        return RECORDED[operation](self, *arguments)
+        return self.real.tracing.operations[operation](self, *arguments)

@@ -14,6 +14,7 @@ from .._checks import check_choice
 from . import namespace as xp
 from .learners import Answers, answers
 from .symbol import Tracing
+from .tracing import new_tracing
 
 DTYPES = ("float32", "float64")
 
@@ -72,7 +73,7 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
     if find_spec("onnx") is None:
         raise ImportError("export needs the package onnx: pip install 'mercer[onnx]'")
     check_is_fitted(model)
-    tracing = Tracing()
+    tracing = new_tracing()
     X = tracing.begin(int(model.n_features_in_), np.dtype(dtype))
     refuse_rows(tracing, found := dict(answers(model, X)))
     for name, symbol in found.items():

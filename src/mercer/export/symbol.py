@@ -6,6 +6,8 @@ its mathematics twice. Arrays of NumPy that meet a symbol become constants.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,9 +23,19 @@ ROWS = -1
 
 
 class Tracing:
-    """What belongs to all symbols of one model: the graph, its rows, and which of them are refused."""
+    """What belongs to all symbols of one model: the graph, its rows, and which of them are refused.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    namespace : module
+        The array namespace of the symbols.
+    operations : mapping from str to callable
+        Operations that no array namespace has, by their names.
+    """
+
+    def __init__(self, namespace: ModuleType, operations: Mapping[str, Callable[..., Any]]):
+        self.namespace = namespace
+        self.operations = operations
         self.graph = Graph()
         self.rows: Symbol | None = None
         self.refused: list[Symbol] = []
@@ -86,15 +98,11 @@ class Symbol(Traced):
         """Where new arrays beside this one are made: in the same graph."""
         return self.tracing
 
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
-        from . import namespace
-
-        return namespace
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
+        return self.tracing.namespace
 
     def record(self, operation: str, *arguments: Any) -> Any:
-        from .operations import RECORDED
-
-        return RECORDED[operation](self, *arguments)
+        return self.tracing.operations[operation](self, *arguments)
 
     def node(
         self,

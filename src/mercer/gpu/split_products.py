@@ -17,7 +17,12 @@ BITS = 11
 PANELS = 8
 """The number of panels of columns in a symmetric product, of which the first have less work."""
 SUMMED_ROWS = 8192
-"""Rows whose products are added up in float32; the sums of these are added up in float64."""
+"""Rows that are split together, and whose products of trailing digits are added up in float32."""
+CHAINED_ROWS = 2048
+"""Rows whose products of leading digits are added up in float32; the sums of these are added up in float64.
+
+Tensor cores cut sums off instead of rounding them. Squares are all positive, so this error grows with the rows.
+"""
 
 
 class Halves(NamedTuple):
@@ -28,15 +33,20 @@ class Halves(NamedTuple):
     scale: Tensor
 
     @classmethod
-    def of(cls, device: Device, Z: Tensor) -> Halves:
-        """Return those of a float32 matrix."""
-        torch = device.torch
-        largest = Z.abs().amax() if Z.numel() else Z.new_zeros(())
-        scale = torch.exp2(torch.ceil(torch.log2(largest.clamp_min(torch.finfo(Z.dtype).tiny))))
+    def of(cls, device: Device, Z: Tensor, scale: Tensor | None = None) -> Halves:
+        """Return those of a float32 matrix, with a scale for numbers at least as large as its own."""
+        scale = scale_of(device, Z) if scale is None else scale
         scaled = Z / scale
         high = scaled.half()
         low = scaled.sub_(high).mul_(2.0**BITS).half()
         return cls(high, low, scale)
+
+
+def scale_of(device: Device, Z: Tensor) -> Tensor:
+    """Return the power of two above all entries."""
+    torch = device.torch
+    largest = torch.linalg.vector_norm(Z, torch.inf) if Z.numel() else Z.new_zeros(())  # in one pass
+    return torch.exp2(torch.ceil(torch.log2(largest.clamp_min(torch.finfo(Z.dtype).tiny))))
 
 
 def product_of_halves(device: Device, A: Tensor, B: Tensor) -> Tensor:
@@ -74,13 +84,10 @@ def add_second_moments(device: Device, Z: Tensor, sums: Tensor, exact: bool = Fa
         for panel in _panels(width):
             sums[panel, : panel.stop].addmm_(Z[:, panel].T, Z[:, : panel.stop])
         return
-    total = sums if Z.shape[0] <= SUMMED_ROWS else torch.zeros_like(sums)
+    scale, total = scale_of(device, Z), torch.zeros_like(sums)
     for start in range(0, Z.shape[0], SUMMED_ROWS):
-        found = torch.zeros((width, width), dtype=Z.dtype, device=device.place)
-        _write_by_halves(device, Z[start : start + SUMMED_ROWS], found)
-        total.add_(found)
-    if total is not sums:
-        sums.add_(total)  # all at once, so that nothing is added if memory runs out halfway
+        _add_by_halves(device, Halves.of(device, Z[start : start + SUMMED_ROWS], scale), total)
+    sums.addcmul_(total, scale.double().square())  # all at once, so that nothing is added if memory runs out halfway
 
 
 def _panels(width: int) -> list[slice]:
@@ -88,14 +95,16 @@ def _panels(width: int) -> list[slice]:
     return [slice(start, min(start + size, width)) for start in range(0, width, size)]
 
 
-def _write_by_halves(device: Device, Z: Tensor, found: Tensor) -> None:
-    halves = Halves.of(device, Z)
-    cross = product_of_halves(device, halves.high.T, halves.low)
-    for panel in _panels(Z.shape[1]):
-        part = product_of_halves(device, halves.high[:, panel].T, halves.high[:, : panel.stop])
-        both = cross[panel, : panel.stop] + cross[: panel.stop, panel].T
-        found[panel, : panel.stop] = part.add_(both, alpha=2.0**-BITS)
-    found.mul_(halves.scale).mul_(halves.scale)
+def _add_by_halves(device: Device, halves: Halves, total: Tensor) -> None:
+    """Add the lower half of the second moments of a matrix divided by its scale."""
+    high = halves.high
+    cross = product_of_halves(device, high.T, halves.low)
+    for panel in _panels(high.shape[1]):
+        mine = total[panel, : panel.stop]
+        mine.add_(cross[panel, : panel.stop] + cross[: panel.stop, panel].T, alpha=2.0**-BITS)
+        for start in range(0, high.shape[0], CHAINED_ROWS):
+            some = high[start : start + CHAINED_ROWS]
+            mine.add_(product_of_halves(device, some[:, panel].T, some[:, : panel.stop]))
 
 
 def mirrored(sums: Tensor) -> Tensor:

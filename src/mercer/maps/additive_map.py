@@ -185,10 +185,10 @@ class AdditiveMap(FeatureMap):
     """
 
     description = MapDescription(
-        features="every column becomes a few cosines and sines of its logarithm, chosen, not drawn",
+        features="a few cosines and sines of the logarithm of every column, at chosen rather than random frequencies",
         kernels="additive: chi2, intersection, ...",
-        when="histograms; sparse features of sparse rows",
-        cost="D, of the entries stored",
+        when="histograms; sparse rows give sparse features",
+        cost="D, for stored entries only",
         variance="0",
     )
 

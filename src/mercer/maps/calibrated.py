@@ -225,10 +225,10 @@ class Calibrated(MapWrapper):
     """
 
     description = MapDescription(
-        features="the features of another map, with weights that were fitted to the kernel on pairs of rows",
-        kernels="those of the map",
-        when="rows to come are like those of `fit`",
-        cost="that of the map",
+        features="the features of another map, with weights fitted to the kernel on pairs of rows",
+        kernels="those of the inner map",
+        when="new rows resemble the training rows",
+        cost="as the inner map",
         variance="no",
         over=True,
     )

@@ -259,9 +259,9 @@ class ComplexSketch(FeatureMap):
     """
 
     description = MapDescription(
-        features="products of random projections by complex signs, as many as the degree",
+        features="products of random projections with complex signs, one for each degree",
         kernels="polynomial",
-        when="dense rows of degree 2 to 4",
+        when="dense rows, degrees 2 to 4",
         cost="p (d + D) log d",
         variance="yes",
     )

@@ -165,10 +165,10 @@ class Composed(FeatureMap):
     """
 
     description = MapDescription(
-        features="the features of one map go through another",
+        features="the features of one map, passed through another map",
         kernels="`f.of(k)`, `g.of_distance(k)`",
-        when="kernels of kernels, such as the exponential chi2",
-        cost="that of both maps",
+        when="kernels of kernels, such as the exponential chi2 kernel",
+        cost="both maps",
         variance="over `AdditiveMap`",
         over=True,
     )

@@ -185,10 +185,10 @@ class Compressed(MapWrapper):
     """
 
     description = MapDescription(
-        features="a wide map, brought down to fewer features that keep most of the kernel",
-        kernels="those of the map",
-        when="TEFM: the most accuracy a feature; CRAFT: high degrees",
-        cost="the map at f D, then f D^2 or f D log f D",
+        features="a map with many features, projected down to fewer that keep most of the kernel",
+        kernels="those of the inner map",
+        when="TEFM: highest accuracy per feature; CRAFT: high degrees",
+        cost="the inner map at f D, then f D^2 or f D log f D",
         variance="no",
         over=True,
     )

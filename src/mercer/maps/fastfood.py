@@ -136,8 +136,8 @@ class Fastfood(FourierMap):
     """
 
     description = MapDescription(
-        features="cosines and sines along random directions that are made by fast transforms",
-        kernels="those of the distance alone",
+        features="cosines and sines along random directions, computed by fast transforms",
+        kernels="functions of the distance",
         when="for comparisons",
         cost="D log d",
         variance="no",

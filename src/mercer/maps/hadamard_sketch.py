@@ -141,9 +141,9 @@ class HadamardSketch(FeatureMap):
     """
 
     description = MapDescription(
-        features="products of fast transforms of random sums of columns, as many as the degree",
+        features="products of fast transforms of random sums of columns, one for each degree",
         kernels="polynomial",
-        when="sparse rows; a larger map starts with the smaller one",
+        when="sparse rows; a larger map begins with the features of a smaller one",
         cost="p (nnz + D log D)",
         variance="yes",
     )

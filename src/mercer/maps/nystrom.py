@@ -436,9 +436,9 @@ class Nystrom(FeatureMap):
     """
 
     description = MapDescription(
-        features="likeness to landmark rows, turned so that it is exact between them",
-        kernels="all, any function of two objects, precomputed",
-        when="few directions carry the kernel; strings, graphs",
+        features="similarities to landmark rows, transformed so that the kernel is exact between the landmarks",
+        kernels="all; any function of two objects; precomputed",
+        when="a few directions explain most of the kernel; strings, graphs",
         cost="D kernel values and D^2",
         variance="no",
     )

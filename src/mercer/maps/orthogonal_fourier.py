@@ -89,9 +89,9 @@ class OrthogonalFourier(FourierMap):
     """
 
     description = MapDescription(
-        features="cosines and sines along random directions that stand at right angles to each other",
-        kernels="those of the distance alone: Gaussian, Matern, ...",
-        when="the one to begin with, to a few thousand columns",
+        features="cosines and sines along random directions that are orthogonal to each other",
+        kernels="functions of the distance: Gaussian, Matern, ...",
+        when="the first choice for up to a few thousand columns",
         cost="D d",
         variance="no",
     )

@@ -73,7 +73,7 @@ class QuasiFourier(FourierMap):
     """
 
     description = MapDescription(
-        features="cosines and sines along directions that are spread evenly, not drawn one by one",
+        features="cosines and sines along evenly spread directions",
         kernels="shift-invariant, skewed",
         when="up to 50 columns; Laplacian and Cauchy",
         cost="D nnz",

@@ -98,9 +98,9 @@ class RandomFourier(FourierMap):
     """
 
     description = MapDescription(
-        features="cosines and sines along random directions, drawn one by one",
-        kernels="the same, and compositions of them",
-        when="the classic, an exact variance",
+        features="cosines and sines along independent random directions",
+        kernels="shift-invariant, skewed, and compositions of them",
+        when="the classic method, with an exact variance",
         cost="D nnz",
         variance="yes",
     )

@@ -342,7 +342,7 @@ class RandomMaclaurin(FeatureMap):
     description = MapDescription(
         features="products of a random number of random projections",
         kernels="dot-product, and `f.of(k)`",
-        when="whatever the others do not take; baseline of the papers",
+        when="kernels that no other map supports; baseline of the papers",
         cost="D nnz times the mean degree",
         variance="yes",
     )

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from .._array import Array, namespace, product
 from .._random import RandomState, Stream
 from .._rows import Rows
+from ..gpu import kernels
 from ..kernels import ArcCosine, Kernel
 from ..kernels.algebra import without_weight
 from ..kernels.arc_cosine import first_order, norms_and_cosines, second_order
 from .array_layouts import floats
-from .construction import Construction
+from .construction import Construction, Gpu
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
@@ -41,14 +42,21 @@ class RandomReluConstruction(Construction):
     def layout(self) -> Directions:
         return Directions(floats(self.n_components, self.n_features))
 
+    @property
+    def scale(self) -> float:
+        """The factor of every unit."""
+        return math.sqrt(2.0 * without_weight(self.kernel)[0] / self.n_components)
+
     def apply(self, params: Directions, X: Array) -> Array:
-        projected, weight = product(X, params.directions.T), without_weight(self.kernel)[0]
+        projected = product(X, params.directions.T)
         active = namespace(X).astype(projected > 0.0, projected.dtype)
-        return projected * active * math.sqrt(2.0 * weight / self.n_components)
+        return projected * active * self.scale
+
+    def gpu(self, params: Directions, device: Any) -> Gpu:
+        return kernels.rectified(self.scale * params.directions, device)
 
     def pullback(self, params: Directions, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
-        weight = without_weight(self.kernel)[0]
-        return ((X @ params.directions.T > 0.0) * G) @ params.directions * math.sqrt(2.0 * weight / self.n_components)
+        return ((X @ params.directions.T > 0.0) * G) @ params.directions * self.scale
 
     def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         weight, pairs = without_weight(self.kernel)[0], norms_and_cosines(X, Y)
@@ -93,9 +101,9 @@ class RandomRelu(FeatureMap):
     """
 
     description = MapDescription(
-        features="random projections, of which what is negative is cut off: units of a neural network",
+        features="random projections with negative values set to 0, as in a neural network",
         kernels="arc-cosine",
-        when="directions of rows matter; neural networks",
+        when="only directions matter; comparison with neural networks",
         cost="D nnz",
         variance="yes",
     )

@@ -156,11 +156,11 @@ class Stack(MapPair):
     """
 
     description = MapDescription(
-        features="the features of two maps side by side, one for each part of the kernel",
-        kernels="the sum of both maps'",
-        when="kernels that no one map serves",
-        cost="that of both maps",
-        variance="where both are known",
+        features="the features of two maps side by side, one for each term of the kernel",
+        kernels="the sum of the two maps' kernels",
+        when="sums of kernels that need different maps",
+        cost="both maps",
+        variance="if both are known",
         over=True,
     )
 

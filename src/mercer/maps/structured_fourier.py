@@ -137,9 +137,9 @@ class StructuredFourier(FourierMap):
     """
 
     description = MapDescription(
-        features="cosines and sines along nearly orthogonal directions, made by fast transforms",
-        kernels="the same",
-        when="wide rows: no matrix is stored; a bias below 0.001",
+        features="cosines and sines along nearly orthogonal directions, computed by fast transforms",
+        kernels="functions of the distance",
+        when="many columns: it stores no matrix; its bias is below 0.001",
         cost="D log d",
         variance="no",
     )

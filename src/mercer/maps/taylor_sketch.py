@@ -311,10 +311,10 @@ class TaylorSketch(FeatureMap):
     """
 
     description = MapDescription(
-        features="the power series of the kernel, a sketch for each of the degrees that matter",
+        features="the power series of the kernel, with a sketch for each degree that matters",
         kernels="dot-product, Gaussian",
-        when="rows with a mean, wide Gaussians; it warns of narrow ones",
-        cost="sum of the kept degrees' `ComplexSketch`",
+        when="rows far from the origin, wide Gaussians; warns if the Gaussian is too narrow",
+        cost="sum of `ComplexSketch` over the degrees kept",
         variance="yes",
     )
 

@@ -178,8 +178,8 @@ class TensorProduct(MapPair):
 
     description = MapDescription(
         features="products of the features of two maps, one for each factor of the kernel",
-        kernels="the product of both maps'",
-        when="likewise",
+        kernels="the product of the two maps' kernels",
+        when="products of kernels that need different maps",
         cost="both maps at f D, then D log D, f = `factor`",
         variance="no",
         over=True,

@@ -205,9 +205,9 @@ class TensorSketch(FeatureMap):
     """
 
     description = MapDescription(
-        features="products of Fourier transforms of random sums of columns, as many as the degree",
+        features="products of Fourier transforms of random sums of columns, one for each degree",
         kernels="polynomial",
-        when="the classic for degrees 2 and 3, dense or sparse rows",
+        when="the classic method for degrees 2 and 3, dense or sparse rows",
         cost="p (nnz + D log D)",
         variance="yes",
     )

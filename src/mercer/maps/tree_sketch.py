@@ -262,9 +262,9 @@ class TreeSketch(FeatureMap):
     """
 
     description = MapDescription(
-        features="a tree of sketches of degree two, which grows with the logarithm of the degree",
+        features="a tree of sketches of degree two, whose depth grows with the logarithm of the degree",
         kernels="polynomial",
-        when="degree 4 and more",
+        when="degree 4 and above",
         cost="p (nnz + f D log f D), f = `factor`",
         variance="no",
     )

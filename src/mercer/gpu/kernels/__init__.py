@@ -7,9 +7,19 @@ that it cannot map. See :meth:`mercer.maps.construction.Construction.gpu`.
 from .fastfood import fastfood
 from .hadamard_sketch import hadamard_sketch
 from .matrix_waves import matrix_waves
+from .rectified import rectified
 from .sign_products import sign_products
 from .srht import srht
 from .structured import structured
 from .tensor_sketch import tensor_sketch
 
-__all__ = ["fastfood", "hadamard_sketch", "matrix_waves", "sign_products", "srht", "structured", "tensor_sketch"]
+__all__ = [
+    "fastfood",
+    "hadamard_sketch",
+    "matrix_waves",
+    "rectified",
+    "sign_products",
+    "srht",
+    "structured",
+    "tensor_sketch",
+]

@@ -41,6 +41,8 @@ class DeviceKernelMatrix:
         self._values: Callable[[Tensor], Tensor] = map.kernel_.tensor_values_at(self.rows, device, np.float64)
         self._diagonal = device.sent(map.kernel_.diagonal(landmarks), np.float64)
         self.tiles = DeviceTiles(device, max(1, TILE_BYTES // (8 * len(landmarks))))
+        self._held: Tensor | None = None
+        """The matrix itself, once it has been factored, which takes as much memory again."""
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -59,13 +61,20 @@ class DeviceKernelMatrix:
 
     def factor(self, added: Matrix) -> DeviceTriangular:
         """That of the matrix with this added to its diagonal."""
-        gram = self.whole()
-        gram.diagonal().add_(self.device.sent(added, np.float64))
-        return DeviceTriangular.factor(self.device, gram)
+        if self._held is None:
+            self._held = self.whole()
+        diagonal = self._held.diagonal()
+        diagonal.copy_(self._diagonal + self.device.sent(added, np.float64))
+        try:
+            return DeviceTriangular.factor(self.device, self._held)
+        finally:
+            diagonal.copy_(self._diagonal)
 
     def times(self, B: Matrix) -> Matrix:
         """K B."""
         sent = self.device.sent(B, np.float64)
+        if self._held is not None:
+            return self.device.received(self._held @ sent)
         found = self.device.torch.empty_like(sent)
 
         def work(tile: slice) -> None:

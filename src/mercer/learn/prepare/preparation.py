@@ -655,7 +655,9 @@ class Preparation:
                 column.rare, len(names)
             )
         known = self._numbered[column.name]
-        numbered = [ABSENT if level is None else known.get(level, UNSEEN) for level in found.tolist()]
+        # Where every level was rare, as in a column of identifiers, a new one is as good as those that were learned.
+        new = 0 if column.rare and not column.levels else UNSEEN
+        numbered = [ABSENT if level is None else known.get(level, new) for level in found.tolist()]
         return found, np.array(numbered, dtype=np.int64)
 
     def _filled(self, encoded: Any) -> Any:

@@ -15,7 +15,7 @@ from ...maps import FeatureMap
 from ..features.device_features import TILE_BYTES, sent_chunks, tensor_features
 from ..features.prepared_rows import Chunk, PreparedRows
 
-TILE_ROWS = 16384
+TILE_ROWS = 65536
 """Rows of features that are made and summed at once, at most."""
 
 Part = Callable[[Any, Chunk], tuple[Any, ...]]

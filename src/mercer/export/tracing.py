@@ -1,0 +1,12 @@
+"""The start of a trace: a graph, and all that can be done to the symbols in it."""
+
+from __future__ import annotations
+
+from . import namespace
+from .operations import RECORDED
+from .symbol import Tracing
+
+
+def new_tracing() -> Tracing:
+    """An empty graph, whose symbols have the array namespace and the operations of this package."""
+    return Tracing(namespace, RECORDED)

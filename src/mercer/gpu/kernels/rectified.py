@@ -1,0 +1,30 @@
+"""Products with random directions of which what is negative is cut off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..products import product
+from .tensors import Writer, sent
+
+
+def rectified(directions: NDArray[np.float64], device: Any) -> Writer:
+    """Return a writer of max(0, <w, x>) for the rows w of a matrix.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_directions, n_columns)
+    device : torch.device
+    """
+    (matrix,) = sent(device, directions.T)
+
+    def write(X: Any, out: Any) -> Any:
+        product(X, matrix, out)
+        lost = ~out.sum(dim=1).isfinite()  # before an infinity below 0 is cut off
+        out.clamp_min_(0.0)
+        return lost
+
+    return write
