@@ -72,6 +72,7 @@ from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
@@ -413,6 +414,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, classes: Any = None) -> Self:
         """Fit the classifier to rows.
 
@@ -589,7 +591,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
         fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
-        exact = ExactFit(fit, map, loss)
+        exact = ExactFit.of(fit, map, loss)
         machine = exact.minimise(float(self.tol), int(self.max_iter), left_out[:0] if few else left_out)
         warn_unless_converged(machine.report, ADVICE)
         self.map_, self.convergence_ = machine.map, machine.report

@@ -29,7 +29,7 @@ from .argument_types import WeightArgument
 from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
-from .estimates.time_forecast import Work, sums_work
+from .estimates.time_forecast import Work, pilot_work, sums_work
 from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
@@ -191,7 +191,11 @@ class AdditiveMachine(ColumnEffects, ABC):
             fit(machine, ScanPlan(table, machine._begin_fit(table, context), needs))
         else:
             plan = ScanPlan(table, self._begin(table, context, self.may_iterate), needs)
+            report, width = plan.passes.report, min(known_width(self), table.n_rows)
+            if report.is_heard:
+                report.expect([pilot_work(table.n_rows), sums_work(table.n_rows, width)])
             machine = self._piloted(plan)
+            report.done("pilot")
             columns = 1 if plan.settled is None else plan.settled.n_columns
             machine = self._exact_if_cheaper(machine, table, context, columns)
             check_before(machine, table, context.memory, machine.may_iterate)
@@ -213,6 +217,23 @@ class AdditiveMachine(ColumnEffects, ABC):
         if machine is not self:
             self._take_over(machine)
         return self
+
+    def foreseen(self, table: Table) -> Self:
+        """Return the learner as far as a fit is known beforehand: with ``map="exact"`` where "auto" will take it.
+
+        A pilot may still choose another width, with which the exact machine is cheaper, or no longer so.
+
+        Parameters
+        ----------
+        table : Table
+            The training rows.
+
+        Returns
+        -------
+        KernelRegressor or KernelClassifier
+            The learner itself, or a copy that is not fitted.
+        """
+        return self._exact_if_cheaper(self, table, FitContext(), 1)
 
     def _exact_if_cheaper(self, machine: Self, table: Table, context: FitContext, columns: int) -> Self:
         """Return the exact machine if map and width are left open and it costs no more; otherwise the machine itself.
