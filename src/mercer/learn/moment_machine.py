@@ -403,7 +403,7 @@ class AdditiveMachine(ColumnEffects, ABC):
             warn_caller(
                 "fit kept no sums, so partial_fit starts from the beginning; with keep_statistics=True it adds to them",
             )
-            if not getattr(self.map_, "whiten", True):
+            if self.map_.gives_kernel_values:
                 self.prepare(X, y, sample_weight)  # the current map gives plain kernel values
 
     def _add(self, X: Any, y: Any, sample_weight: WeightArgument, decay: float) -> Self:
