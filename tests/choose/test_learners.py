@@ -69,4 +69,11 @@ def test_maps_that_serve_can_be_fitted():
 
 def test_numbers_as_text_are_classes_with_a_warning():
     with pytest.warns(UserWarning, match="the target is text that looks like numbers, such as '0'"):
-        assert task_of(data.open(X, target=np.arange(100).astype(str))).name == "classification"
+        assert task_of(data.open(X, target=(np.arange(100) // 2).astype(str))).name == "classification"
+
+
+def test_numbers_as_text_that_hardly_repeat_are_refused_as_classes():
+    prices = np.array([f"${price:,.2f}" for price in np.linspace(900.0, 2000.0, 100)])
+    with pytest.raises(ValueError, match=r"looks like numbers, such as .*; if each of its values is a class, ask for"):
+        task_of(data.open(X, target=prices))
+    assert task_of(data.open(X, target=prices), "classification").name == "classification"

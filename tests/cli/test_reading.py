@@ -143,8 +143,20 @@ def test_labels_that_were_not_learned_do_not_end_a_fit(run, tmp_path):
 
 def test_a_target_that_looks_like_numbers_is_told(run, fails, tmp_path):
     frame = pd.DataFrame({"x": RNG.normal(size=90)}).assign(price=RNG.uniform(1.0, 9.0, 90))
-    frame.to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
-    result = run("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")
-    assert "the target is text that looks like numbers, such as" in result.stderr
+    frame.to_csv(tmp_path / "a.csv", index=False, decimal=",")
+    message = fails("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")
+    assert "the target is text that looks like numbers, such as" in message
+    assert "give --task classification" in message
     message = fails("fit", tmp_path / "a.csv", "--target", "price", "--task", "regression", "-o", tmp_path / "m.mercer")
     assert "it looks like numbers, such as" in message
+
+
+def test_decimal_commas_are_found_in_a_file_with_semicolons(run, fails, tmp_path):
+    frame = pd.DataFrame({"x": RNG.normal(size=90)}).assign(price=RNG.uniform(1.0, 9.0, 90))
+    frame.to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
+    asked = ("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")
+    result = run(*asked)
+    assert "has numbers with decimal commas, such as in column 'x'" in result.stderr
+    assert "give --decimal '.' to read it otherwise" in result.stderr
+    assert "KernelRegressor" in result.stdout
+    assert "give --task classification" in fails(*asked, "--decimal", ".")

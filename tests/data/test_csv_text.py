@@ -70,12 +70,90 @@ def test_another_delimiter_is_found_and_told(tmp_path, mark):
     lines = [mark.join(line) for line in (("a", "b", "y"), ("1,5", '"x y"', "2"), ("2,5", f'"x{mark}y"', "3"))]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     with pytest.warns(UserWarning, match=r"a\.csv has .* between its fields and is read accordingly") as told:
-        table = data.open(tmp_path / "a.csv", target="y")
+        table = data.open(tmp_path / "a.csv", target="y", decimal=".")
     assert repr(mark) in str(told[0].message)
     assert table.names == ("a", "b")
     assert any("between its fields" in note for note in table.notes)
     assert whole(table).X.parts["b"].tolist() == ["x y", f"x{mark}y"]
-    assert whole(data.open(tmp_path / "a.csv", target="y", delimiter=mark)).X.parts["a"].tolist() == ["1,5", "2,5"]
+    assert whole(table).X.parts["a"].tolist() == ["1,5", "2,5"]
+    same = data.open(tmp_path / "a.csv", target="y", delimiter=mark, decimal=".")
+    assert whole(same).X.parts["a"].tolist() == ["1,5", "2,5"]
+
+
+DECIMALS = {
+    "commas": ("1,5;a", "-2,25;b", ";c"),
+    "commas and whole numbers": ("1;a", "2,5;b"),
+    "small fractions": ("0,125;a", "0,500;b"),
+    "powers": ("1,5e3;a", "2,5E-1;b"),
+    "gaps": ("1,5;a", "NA;b", "2,5;c"),
+}
+NO_DECIMALS = {
+    "points": ("1.5;a,b", "2.5;c,d"),
+    "between thousands": ("1,500;a", "12,250;b"),
+    "several": ("1,5,2;a", "2,5;b"),
+    "words": ("1,5;a", "x;b"),
+}
+
+
+@pytest.mark.parametrize("name", DECIMALS)
+def test_decimal_commas_are_found_and_told(tmp_path, name):
+    fields = [line.split(";") for line in DECIMALS[name]]
+    (tmp_path / "a.csv").write_text("\n".join(["x;word", *DECIMALS[name]]) + "\n")
+    with pytest.warns(UserWarning, match="has numbers with decimal commas, such as in column 'x', and is read"):
+        parts = whole(data.open(tmp_path / "a.csv", delimiter=";")).X.parts
+    np.testing.assert_array_equal(
+        parts["x"], [float(x.replace(",", ".").replace("NA", "") or "nan") for x, _ in fields]
+    )
+    assert parts["word"].tolist() == [word for _, word in fields]
+
+
+@pytest.mark.parametrize("name", NO_DECIMALS)
+def test_decimal_commas_are_not_found_where_there_is_doubt(tmp_path, name):
+    fields = [line.split(";") for line in NO_DECIMALS[name]]
+    (tmp_path / "a.csv").write_text("\n".join(["x;word", *NO_DECIMALS[name]]) + "\n")
+    parts = whole(data.open(tmp_path / "a.csv", delimiter=";")).X.parts
+    assert [str(x) for x in parts["x"].tolist()] == [x for x, _ in fields]
+
+
+def test_decimal_commas_and_marks_of_missing_numbers_are_found_together(tmp_path):
+    (tmp_path / "a.csv").write_text("x;z\n1,5;1\n?;2\n2,5;3\n")
+    with pytest.warns(UserWarning, match=r"a\.csv has") as told:
+        X = whole(data.open(tmp_path / "a.csv", delimiter=";")).X
+    assert ["decimal commas" in str(one.message) for one in told] == [True, False]
+    np.testing.assert_array_equal(X, [[1.5, 1.0], [np.nan, 2.0], [2.5, 3.0]])
+
+
+def test_decimal_commas_are_not_meant_where_a_column_has_points(tmp_path):
+    (tmp_path / "a.csv").write_text("x;z\n1,5;1.5\n2,5;2.5\n")
+    assert whole(data.open(tmp_path / "a.csv", delimiter=";")).X.parts["x"].tolist() == ["1,5", "2,5"]
+    asked = data.open(tmp_path / "a.csv", delimiter=";", decimal=",")
+    assert whole(asked).X.parts["x"].tolist() == [1.5, 2.5]
+    assert not asked.notes
+
+
+@pytest.mark.parametrize(("decimal", "message"), [(";", "must be '.' or ',', found ';'"), (",", "must differ")])
+def test_no_decimal_mark(tmp_path, decimal, message):
+    (tmp_path / "a.csv").write_text("x,z\n1,2\n")
+    with pytest.raises(ValueError, match=message):
+        data.open(tmp_path / "a.csv", delimiter=",", decimal=decimal)
+
+
+def test_marks_of_missing_numbers_are_found_and_told(tmp_path):
+    text = "x;z;word\n?;1,5;?\n2;-;a\n3;2,5;b\n-;3,5;-\n"
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.warns(UserWarning, match=r"has '\?' and '-' among the numbers of column 'x'"):
+        parts = whole(data.open(tmp_path / "a.csv", delimiter=";", decimal=",")).X.parts
+    np.testing.assert_array_equal(parts["x"], [np.nan, 2.0, 3.0, np.nan])
+    np.testing.assert_array_equal(parts["z"], [1.5, np.nan, 2.5, 3.5])
+    assert parts["word"].tolist() == [None, "a", "b", None]
+
+
+@pytest.mark.parametrize("entries", [["?", "a", "b"], ["?", "?", "?"], ["?", "1", "b"], ["x", "1", "2"]])
+def test_marks_among_words_are_words(tmp_path, entries):
+    (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{entry},1\n" for entry in entries))
+    table = data.open(tmp_path / "a.csv")
+    assert whole(table).X.parts["x"].tolist() == entries
+    assert not table.notes
 
 
 @pytest.mark.parametrize("length", [1, 18, 19, 20, 40])

@@ -157,3 +157,14 @@ def test_a_plan_names_the_map_that_rows_that_differ_will_have(map):
         )
         found = mercer.report.plan(model, mercer.data.open(X, target=y))
         assert found.map == type(model.fit(X, y).map_).__name__
+
+
+def test_classifiers_take_many_repeats_of_hundreds_of_rows():
+    """Landmarks are given then, where a classifier would draw some by the slopes of its loss."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(700, 3)), 2, axis=0)
+    y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
+    model = KernelClassifier("gaussian(0.5)", C=1.0, n_components=1024, random_state=0).fit(X, y)
+    assert isinstance(model.map_, Nystrom)
+    np.testing.assert_array_equal(model.map_.component_indices_, np.arange(0, 1400, 2))
+    assert model.score(X, y) > 0.9

@@ -14,6 +14,7 @@ from mercer.kernels import parse
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.pilot import search
 from mercer.learn.pilot.rows import distinct_rows
+from mercer.learn.pilot.settle import fit_cost
 from mercer.learn.pilot.trials import not_worse, ridge_trial
 from mercer.learn.pilot.width import wider_widths, width_for
 from mercer.learn.prepare.preparation import Preparation
@@ -77,6 +78,7 @@ def test_columns_without_scales_of_their_own_on_request(heavy):
     X, y, _ = heavy
     model = regressor(columns=None).fit(X[:700], y[:700])
     assert not model.choice_.learned_columns
+    assert model.column_scales_ is None
     assert model.choice_.other_error is None
     assert model.preparation_.column_scales is None
 
@@ -96,7 +98,8 @@ def test_no_gate_where_scales_of_columns_are_asked_for():
     assert not model.choice_.learned_columns
     forced = regressor(columns="learned").fit(X, y)
     assert forced.choice_.learned_columns
-    assert forced.preparation_.column_scales.shape == (5,)
+    np.testing.assert_array_equal(forced.column_scales_, forced.preparation_.column_scales)
+    assert forced.column_scales_.shape == (5,)
     assert forced.choice_.held_error == model.choice_.other_error
     assert forced.choice_.other_error == model.choice_.held_error
 
@@ -487,3 +490,13 @@ def test_noise_seldom_has_scales_of_columns():
         model = regressor(n_components=32).fit(rng.normal(size=(200, 4)), rng.normal(size=200))
         taken += model.choice_.learned_columns
     assert taken <= 7
+
+
+def test_a_fit_costs_more_where_the_penalty_is_small():
+    """Steps grow with the square root of C, until Hessians take over."""
+    costs = [fit_cost("squared_hinge", 10_000, 2048, 5, alpha) for alpha in (8.0, 2.0, 0.5, 1e-3, 1e-5)]
+    fixed = fit_cost("squared_hinge", 10_000, 2048, 5, 1e12)
+    np.testing.assert_allclose((costs[1] - fixed) / (costs[0] - fixed), 2.0, rtol=1e-4)
+    np.testing.assert_allclose((costs[2] - fixed) / (costs[1] - fixed), 2.0, rtol=1e-4)
+    assert costs[3] == costs[4] > costs[2]
+    assert fit_cost("squared", 10_000, 2048, 5, 8.0) == fit_cost("squared", 10_000, 2048, 5, 1e-5)

@@ -41,7 +41,8 @@ def task_of(table: Table, asked: str = "auto") -> Task:
     """Tell whether the targets of a table are classes or numbers.
 
     Text and truth values are classes, and so are integers (and floats with integer values) with at most 20 different
-    values; everything else is numbers. This takes at most one pass over the targets.
+    values; everything else is numbers. Text that looks like numbers or dates, and that is hardly ever the same in two
+    rows, is refused unless classification is requested. This takes at most one pass over the targets.
 
     Parameters
     ----------
@@ -80,6 +81,12 @@ def task_of(table: Table, asked: str = "auto") -> Task:
         y = np.asarray(block.y)
         if y.dtype.kind not in "iuf":
             like = text_disguise(y)
+            values = set(y.ravel().tolist())
+            if like is not None and len(values) > max(MOST_CLASSES, y.size // 2):
+                raise ValueError(
+                    f"the target is text that looks like {like}; if each of its values is a class, ask for "
+                    "classification"
+                )
             if like is not None:
                 warnings.warn(
                     f"the target is text that looks like {like}; each value is treated as a class",

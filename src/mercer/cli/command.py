@@ -121,6 +121,8 @@ OPTIONS = {
     "such as encoding=": "such as --encoding ",
     "or encoding=": "or --encoding ",
     "give delimiter=": "give --delimiter ",
+    "give decimal=": "give --decimal ",
+    "ask for classification": "give --task classification",
 }
 """Options of the command line for the arguments that messages of the library mention."""
 

@@ -19,7 +19,7 @@ from .._formats import FORMATS, format_of
 STANDARD_INPUT = "-"
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "quantile", "epsilon_insensitive", "poisson")
 """The first three are for classifiers, and the third and all later ones for regressors."""
-READING = ("format", "delimiter", "encoding", "drop")
+READING = ("format", "delimiter", "encoding", "decimal", "drop")
 """The ``reading_options`` that :func:`table_of` passes on unchanged."""
 
 
@@ -97,6 +97,11 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--delimiter", help="Delimiter of CSV fields; by default found from the first lines."),
         click.option("--encoding", help="Encoding of CSV files, such as latin-1; UTF-8 by default."),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Decimal mark of numbers in CSV files; by default found from the first rows.",
+        ),
         click.option("--drop", is_flag=True, help="Drop rows with missing or infinite values."),
         click.option(
             "--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's by default."

@@ -7,6 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .csv_style import (
+    COMMA,
+    GAPS,
+    POINT,
+    NumberStyle,
+    check_decimal,
+    first_with_commas,
+    marked_gaps,
+    may_have_commas,
+    some,
+)
 from .csv_text import check_encoding, check_marks, found_delimiter, line_of, not_utf8
 from .csv_types import LateColumn, WholeNumbers, failed_column, has_large, is_fine, is_whole, wider
 from .frames import NUMBERS, arrow_kind, numbers
@@ -19,13 +30,14 @@ READ_BYTES = 1 << 23
 class Survey(NamedTuple):
     """What the first pass finds: the types with which to read columns, their kinds, and the number of rows.
 
-    ``unsigned`` are the integer columns without negative values.
+    ``unsigned`` are the integer columns without negative values, and ``style`` is how numbers are written.
     """
 
     types: dict[str, Any]
     kinds: dict[str, str]
     n_rows: int
     unsigned: frozenset[str] = frozenset()
+    style: NumberStyle = NumberStyle()
 
 
 class CsvFile(FileSource):
@@ -33,14 +45,17 @@ class CsvFile(FileSource):
 
     format = "CSV"
 
-    def __init__(self, path: Path, delimiter: str | None = None, encoding: str | None = None):
+    def __init__(
+        self, path: Path, delimiter: str | None = None, encoding: str | None = None, decimal: str | None = None
+    ):
         super().__init__(path)
         self._asked = delimiter
         self._encoding = check_encoding(encoding)
+        self._asked_decimal = check_decimal(decimal, delimiter)
 
     @classmethod
     def of(cls, path: Path, reading: Reading) -> CsvFile:
-        return cls(path, reading.delimiter, reading.encoding)
+        return cls(path, reading.delimiter, reading.encoding, reading.decimal)
 
     @cached_property
     def _delimiter(self) -> str:
@@ -57,12 +72,26 @@ class CsvFile(FileSource):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if self._stamp.size == 0 or self._asked is not None or self._delimiter == self._usual:
+        if self._stamp.size == 0:
             return ()
-        return (
-            f"{self.name} has {self._delimiter!r} between its fields and is read accordingly; give "
-            f"delimiter={self._usual!r} to read it otherwise",
-        )
+        found = []
+        if self._asked is None and self._delimiter != self._usual:
+            found.append(
+                f"{self.name} has {self._delimiter!r} between its fields and is read accordingly; give "
+                f"delimiter={self._usual!r} to read it otherwise"
+            )
+        style = self._survey.style
+        if style.decimal != self._asked_decimal and style.decimal != POINT:
+            found.append(
+                f"{self.name} has numbers with decimal commas, such as in column {style.first_decimal!r}, and is read "
+                f"accordingly; give decimal={POINT!r} to read it otherwise"
+            )
+        if style.gaps:
+            found.append(
+                f"{self.name} has {some(style.gaps)} among the numbers of column {style.first_gap!r}, which stand "
+                "for missing values in all columns"
+            )
+        return tuple(found)
 
     def place(self, row: int) -> str:
         with self.reading():
@@ -81,8 +110,9 @@ class CsvFile(FileSource):
     def unsigned(self) -> frozenset[str]:
         return self._survey.unsigned
 
-    def _open(self, types: dict[str, Any], names: tuple[str, ...] = (), gaps: bool = True) -> Any:
+    def _open(self, types: dict[str, Any], style: NumberStyle, names: tuple[str, ...] = (), gaps: bool = True) -> Any:
         csv = arrow(".csv")
+        null_values = [*csv.ConvertOptions().null_values, *style.gaps]
         return csv.open_csv(
             str(self.path),
             # Threads would lose the number of a row.
@@ -90,7 +120,11 @@ class CsvFile(FileSource):
             # Without this option, a block that ends inside quotes would split a row in two; it costs no time.
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(names), strings_can_be_null=gaps
+                column_types=types,
+                include_columns=list(names),
+                strings_can_be_null=gaps,
+                null_values=null_values,
+                decimal_point=style.decimal,
             ),
         )
 
@@ -112,20 +146,37 @@ class CsvFile(FileSource):
                 raise
 
     def _surveyed(self) -> Survey:
-        fields = self._fields()
+        style, fields = self._style()
         names = [field.name for field in fields]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SourceError(f"{self.name} has two columns named {twice!r}")
         types = {field.name: arrow().string() if arrow().types.is_null(field.type) else field.type for field in fields}
-        return self._widened(types, {field.name: arrow_kind(field.type) for field in fields})
+        return self._widened(types, {field.name: arrow_kind(field.type) for field in fields}, style)
 
-    def _widened(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
+    def _style(self) -> tuple[NumberStyle, list[Any]]:
+        """Return how numbers are written in the first block, with the columns and their types."""
+        asked = self._asked_decimal
+        style = NumberStyle(POINT if asked is None else asked)
+        fields, head = self._fields(style)
+        if asked is None and self._delimiter != COMMA and may_have_commas(head):
+            with_points, with_commas = (self._fields(NumberStyle(mark, GAPS))[0] for mark in (POINT, COMMA))
+            first = first_with_commas(head, with_points, with_commas)
+            if first is not None:
+                style = NumberStyle(COMMA, first_decimal=first)
+                fields, head = self._fields(style)
+        name, gaps = marked_gaps(head, style.decimal)
+        if gaps:
+            style = style._replace(gaps=gaps, first_gap=name)
+            fields, _ = self._fields(style)
+        return style, fields
+
+    def _widened(self, types: dict[str, Any], kinds: dict[str, str], style: NumberStyle) -> Survey:
         """Return the survey, with wider types for columns whose first rows suggest types too narrow for later ones."""
         steps = {name: wider(held) for name, held in types.items()}
         while True:
             try:
-                return self._counted(types, dict(kinds))
+                return self._counted(types, dict(kinds), style)
             except arrow().ArrowInvalid as error:  # fractions may follow integers, or times of day may follow dates
                 number = failed_column(error)
                 failed = None if number is None else list(types)[number]
@@ -135,25 +186,25 @@ class CsvFile(FileSource):
                 going = [name for name, left in steps.items() if left and not is_fine(types[name])]
                 types = types | {name: steps[name].pop(0) for name in {failed, *going}}
 
-    def _fields(self) -> list[Any]:
-        """Return the columns and their types, as the first rows suggest."""
+    def _fields(self, style: NumberStyle) -> tuple[list[Any], Any]:
+        """Return the columns and their types, as the first rows suggest, and these rows; None if there are none."""
         try:
-            with self._open({}) as reader:
-                fields = list(reader.schema)
+            with self._open({}, style) as reader:
+                fields, head = list(reader.schema), next(iter(reader), None)
             for field in fields:
                 if arrow().types.is_binary(field.type):
                     raise not_utf8(self.path, f", by its column {field.name!r}")
         except UnicodeError as error:
             raise not_utf8(self.path) from error
-        return fields
+        return fields, head
 
-    def _counted(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
+    def _counted(self, types: dict[str, Any], kinds: dict[str, str], style: NumberStyle) -> Survey:
         """Count rows, and check the columns that were guessed to be numbers or empty."""
         rows = 0
         large: set[str] = set()
         late = {name: LateColumn() for name, kind in kinds.items() if kind == "empty"}
         whole = {name: WholeNumbers() for name, kind in kinds.items() if kind in NUMBERS}
-        with self._open(types) as reader:
+        with self._open(types, style) as reader:
             for frame in reader:
                 rows += frame.num_rows
                 for name, column in zip(types, frame.columns, strict=True):
@@ -170,16 +221,16 @@ class CsvFile(FileSource):
         kinds |= {name: column.kind for name, column in late.items()}
         whole |= {name: column.whole for name, column in late.items() if column.kind in NUMBERS}
         asked = [name for name, one in whole.items() if one.may_be_unsigned and one.beyond_signed]
-        beyond = [name for name in asked if self._reads_as_unsigned(name)]
+        beyond = [name for name in asked if self._reads_as_unsigned(name, style)]
         kinds |= dict.fromkeys(beyond, "uint64")
         unsigned = {name for name, one in whole.items() if one.may_be_unsigned and kinds[name] in ("int", "uint64")}
         exact |= {name: arrow().uint64() for name in beyond}
-        return Survey(types | found | exact, kinds, rows, frozenset(unsigned))
+        return Survey(types | found | exact, kinds, rows, frozenset(unsigned), style)
 
-    def _reads_as_unsigned(self, name: str) -> bool:
+    def _reads_as_unsigned(self, name: str, style: NumberStyle) -> bool:
         """Whether all entries of a column are integers below 2^64, which takes another pass to find out."""
         try:
-            with self._open({name: arrow().uint64()}, (name,)) as reader:
+            with self._open({name: arrow().uint64()}, style, (name,)) as reader:
                 for _ in reader:
                     pass
         except arrow().ArrowInvalid:  # a fraction, or 2^64 itself
@@ -188,11 +239,11 @@ class CsvFile(FileSource):
 
     def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         types = {name: self._survey.types[name] for name in names}
-        with self.reading(), self._open(types, names) as reader:
+        with self.reading(), self._open(types, self._survey.style, names) as reader:
             yield from recut_frames(iter(reader), start, len(names))
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
         """Return every field as its text, because what looks like a number may be a code with leading zeros."""
         text = {name: arrow().string() for name in names}
-        with self.reading(), self._open(text, names, gaps=False) as reader:
+        with self.reading(), self._open(text, self._survey.style, names, gaps=False) as reader:
             yield from recut_frames(iter(reader), 0, len(names))

@@ -38,6 +38,7 @@ def open(
     drop: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
     zero_based: Any = "auto",
     n_features: int | None = None,
 ) -> SourceTable:
@@ -83,6 +84,10 @@ def open(
         that it is a different one of comma, semicolon, tab and bar, which is then used and mentioned in ``notes``.
     encoding : str or None, default=None
         The encoding of CSV files, such as "latin-1" or "utf-16". None means UTF-8.
+    decimal : {".", ","} or None, default=None
+        The decimal mark of numbers in CSV files. None means a point, unless fields are not separated by commas and the
+        first rows have columns that are numbers only with decimal commas, and none that are numbers only with points:
+        then it is a comma, which ``notes`` mentions.
     zero_based : {"auto", True, False}, default="auto"
         Whether the columns of LIBSVM files are counted from 0; "auto" means that they are if any file has an index 0.
     n_features : int or None, default=None
@@ -106,7 +111,7 @@ def open(
     (1000,)
     """
     most = None if memory is None else as_bytes(memory)
-    sources = sources_of(source, format, Reading(delimiter, encoding, most))
+    sources = sources_of(source, format, Reading(delimiter, encoding, most, decimal))
     notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
     sources, skipped = with_rows(sources)
     asked = target, weight

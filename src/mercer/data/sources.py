@@ -109,6 +109,7 @@ class Reading(NamedTuple):
     delimiter: str | None = None
     encoding: str | None = None
     memory: int | None = None
+    decimal: str | None = None
 
 
 class FileSource(Source):

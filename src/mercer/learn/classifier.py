@@ -282,6 +282,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         What trials on some of the rows have chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``,
         ``n_components``, the errors on held-out rows, and all ``trials``. None if there were too few rows for trials.
         The attribute does not exist if nothing was left open.
+    column_scales_ : ndarray or None
+        The learned scales by which prepared columns are multiplied. None if none are used.
     penalty_path_ : PenaltyPath
         If there were several values of C, from the smallest to the largest: ``penalties``, their ``scores``,
         ``objectives`` and ``n_iter``, and the ``rule`` behind the scores, which estimate the mean loss on new rows.

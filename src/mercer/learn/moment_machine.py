@@ -370,6 +370,12 @@ class AdditiveMachine(ColumnEffects, ABC):
             found = rows.found_extremes().rows
             self.region_ = found.joined(before)  # type: ignore[union-attr]
 
+    @property
+    def column_scales_(self) -> NDArray[np.float64] | None:
+        """The learned scales by which prepared columns are multiplied, in their order; None if none are used."""
+        scales: NDArray[np.float64] | None = self.preparation_.column_scales
+        return None if scales is None else scales.copy()
+
     @lazily
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
         """Tell which rows are outside the region of the training rows.

@@ -265,6 +265,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         What trials on some of the rows have chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``,
         ``n_components``, the errors on held-out rows, and all ``trials``. None if there were too few rows for trials.
         The attribute does not exist if nothing was left open.
+    column_scales_ : ndarray or None
+        The learned scales by which prepared columns are multiplied. None if none are used.
     delta_ : ndarray of shape (n_targets,)
         The delta of ``loss="huber"`` for every target.
     quantiles_ : tuple of floats

@@ -107,7 +107,12 @@ class LandmarkFit(NamedTuple):
         return LandmarkStart(map, fit.design(map, values), None)
 
     def grown(self, asked: FeatureMap, loss: Loss) -> LandmarkStart:
-        """Return the start with landmarks where a first machine, on fewer of them, has the steepest loss."""
+        """Return the start with landmarks where a first machine, on fewer of them, has the steepest loss.
+
+        Landmarks that are given, such as every distinct row of a table with many repeats, are used as they are.
+        """
+        if not isinstance(asked.landmarks, str):
+            return self.chosen(asked)
         whole = clone(asked).set_params(whiten=False)
         count = min(int(whole.n_components), self.rows.n_rows)
         first = max(count // PILOT_SHARE, LEAST_PILOT)

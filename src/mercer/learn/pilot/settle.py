@@ -19,7 +19,7 @@ from ...maps.rules import feature_map
 from ..map_choice import EXACT, OPEN, chosen_map, is_open, landmark_rows, named_map, parsed
 from ..passes.scan_plan import RowSample
 from ..prepare.preparation import Preparation
-from ..solvers.choice import landmark_cost, path_cost, whitened_cost
+from ..solvers.choice import path_cost, penalised_landmark_cost, whitened_cost
 from .choice import Choice
 from .rows import distinct_rows
 from .search import FEWEST_ROWS, Pilot
@@ -143,7 +143,11 @@ def settled(
             raise
         return by_rules  # rows that a given kernel does not take: the fit itself says which
     if model.n_components is None and model.map != EXACT:
-        width = width_for(gain, n_rows, lambda width: fit_cost(model.loss, n_rows, width, targets.shape[1]), fits)
+
+        def cost(width: int) -> float:
+            return fit_cost(model.loss, n_rows, width, targets.shape[1], choice.alpha)
+
+        width = width_for(gain, n_rows, cost, fits)
     chosen = preparation.rescaled(choice.scale)
     if learned is not None:
         chosen = chosen.with_column_scales(learned)
@@ -152,13 +156,16 @@ def settled(
     return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, *known)
 
 
-def fit_cost(loss: str, n_rows: int, width: int, n_columns: int) -> float:
-    """Return the expected operations of a fit on so many landmarks, with a path of penalties for squares."""
+def fit_cost(loss: str, n_rows: int, width: int, n_columns: int, alpha: float) -> float:
+    """Return the expected operations of a fit on so many landmarks, with a path of penalties for squares.
+
+    ``alpha`` is the penalty that was best in the pilot.
+    """
     if loss == "squared":
         return path_cost(n_rows, min(width, n_rows), True)
     if width >= n_rows:
         return whitened_cost(n_rows, n_rows, n_columns)
-    return landmark_cost(n_rows, width, n_columns)
+    return penalised_landmark_cost(n_rows, width, n_columns, alpha)
 
 
 def pilot_sample(seed: int, model: Open, is_read: bool) -> RowSample:
