@@ -37,7 +37,7 @@ from .estimates.time_forecast import Work, exact_works, features_work, usual_wor
 from .features.design import Design
 from .features.feature_matrix import HeldFeatures
 from .features.prepared_rows import Chunk, PreparedRows
-from .fitting.exact_fit import ExactFit
+from .fitting.exact_hinge import ExactFit
 from .fitting.exact_ridge import exact_ridge
 from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
@@ -56,7 +56,7 @@ from .fitting.penalty_path import (
     unkept,
 )
 from .fitting.warm_start import widened
-from .laplace import LaplacePosterior, integrated
+from .laplace_approximation import LaplacePosterior, integrated
 from .left_out.calibration import (
     FORGOTTEN,
     SMALL,
@@ -591,7 +591,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
         fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
-        exact = ExactFit(fit, map, loss)
+        exact = ExactFit.of(fit, map, loss)
         machine = exact.minimise(float(self.tol), int(self.max_iter), left_out[:0] if few else left_out)
         warn_unless_converged(machine.report, ADVICE)
         self.map_, self.convergence_ = machine.map, machine.report
