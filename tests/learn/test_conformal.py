@@ -356,3 +356,13 @@ def test_negative_weights_are_refused(method):
     X, y = problem(60)
     with pytest.raises(ValueError, match="Negative values"):
         ConformalRegressor(ridge(), method=method).fit(X, y, sample_weight=-np.ones(60))
+
+
+@pytest.mark.parametrize("method", ["auto", "split", "cv+"])
+def test_kernel_matrices_are_refused(method):
+    X, y = problem(60)
+    learner = KernelRegressor("precomputed", scale=None, missing="error", alpha=1.0)
+    with pytest.raises(ValueError, match="kernel='precomputed'"):
+        ConformalRegressor(learner, method=method).fit(X @ X.T, y)
+    with pytest.raises(ValueError, match="rows of kernel='precomputed' cannot be set aside"):
+        ConformalClassifier(KernelClassifier("precomputed", scale=None, missing="error")).fit(X @ X.T, y > 0.0)

@@ -268,11 +268,29 @@ def test_rows_that_cannot_be_are_refused():
             test(frame, frame)
 
 
+def foreign():
+    """Makers of arrays of other libraries."""
+    try:
+        import torch
+    except ImportError:
+        return ()
+    return (torch.tensor,)
+
+
+@pytest.mark.parametrize("test", [mmd_test, hsic_test])
+def test_arrays_of_other_libraries_are_rows(test):
+    X, Y = two_samples()
+    count = min(len(X), len(Y))
+    expected = test(X[:count], Y[:count], random_state=0).pvalue
+    for made in foreign():
+        assert test(made(X[:count]), made(Y[:count]), random_state=0).pvalue == expected
+
+
 @pytest.mark.parametrize("test", [mmd_test, hsic_test])
 def test_vectors_are_columns(test):
     x, y = np.random.default_rng(0).normal(size=(2, 50))
     expected = test(x[:, None], y[:, None], random_state=0).pvalue
-    for made in (np.asarray, list, pd.Series):
+    for made in (np.asarray, list, pd.Series, *foreign()):
         assert test(made(x), made(y), random_state=0).pvalue == expected
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._array import dense
+from .._array import dense, is_foreign, to_numpy
 from .._random import Stream
 from .._rows import ArrayRows
 from ..data import Table, as_rows
@@ -38,7 +38,7 @@ def map_for(kernel: Any, n_components: int, n_jobs: int | None) -> FeatureMap:
 
 
 def as_columns(X: Any) -> Any:
-    """Return a vector of numbers as a matrix of one column, and anything else as it is; refuse columns of levels."""
+    """Return rows as a map takes them, with a vector of numbers as a matrix of one column; refuse columns of levels."""
     if is_frame(X):
         kinds = {name: kind_of(column) for name, column in columns(X).items()}
         odd = next((name for name, kind in kinds.items() if kind == "text" or kind.endswith("levels")), None)
@@ -48,6 +48,7 @@ def as_columns(X: Any) -> Any:
                 "scikit-learn's OneHotEncoder, or leave it out"
             )
         return X
+    X = to_numpy(X) if is_foreign(X) else X
     vector = np.asarray(X) if isinstance(X, (list, np.ndarray)) or type(X).__name__ == "Series" else None
     return X if vector is None or vector.ndim != 1 or vector.dtype.kind not in "biuf" else vector[:, None]
 

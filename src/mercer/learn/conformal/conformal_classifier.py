@@ -19,7 +19,7 @@ from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
 from ..targets.labels import checked_labels
 from .groups import known_codes, learned_groups, warn_of_small
 from .order_statistics import bound
-from .rows_in_memory import rows_in_memory
+from .rows_in_memory import check_splittable, rows_in_memory
 
 Matrix = NDArray[np.float64]
 
@@ -111,6 +111,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         """Refuse invalid arguments."""
         if not isinstance(self.estimator, KernelClassifier):
             raise TypeError(f"expected a KernelClassifier as estimator, found {type(self.estimator).__name__}")
+        check_splittable(self.estimator)
         check_choice("conformity", self.conformity, CONFORMITIES)
         check_probability("coverage", self.coverage)
         check_probability("holdout", self.holdout)

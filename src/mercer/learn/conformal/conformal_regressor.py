@@ -21,7 +21,7 @@ from ..targets.regression_targets import checked_targets
 from .groups import known_codes, learned_groups, warn_of_small
 from .left_out_machines import LeftOutMachines, without_each, without_folds
 from .order_statistics import bound, rank, smallest
-from .rows_in_memory import rows_in_memory
+from .rows_in_memory import check_splittable, rows_in_memory
 
 Matrix = NDArray[np.float64]
 
@@ -132,6 +132,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         """Refuse invalid arguments."""
         if not isinstance(self.estimator, KernelRegressor):
             raise TypeError(f"expected a KernelRegressor as estimator, found {type(self.estimator).__name__}")
+        check_splittable(self.estimator)
         check_choice("method", self.method, METHODS)
         check_probability("coverage", self.coverage)
         check_probability("holdout", self.holdout)

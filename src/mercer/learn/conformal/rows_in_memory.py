@@ -21,3 +21,9 @@ def rows_in_memory(X: Any) -> Any:
     if sp.issparse(X):
         return X.tocsr()
     return to_numpy(X) if is_foreign(X) else np.asarray(X)
+
+
+def check_splittable(estimator: Any) -> None:
+    """Refuse an estimator that takes a square kernel matrix, whose columns would have to be split too."""
+    if estimator.__sklearn_tags__().input_tags.pairwise:
+        raise ValueError("rows of kernel='precomputed' cannot be set aside or left out: give the kernel and the rows")
