@@ -6,6 +6,7 @@ of as many rows as take the same time. ``hyppo`` compares p-values and times wit
 :class:`mercer.learn.KernelNovelty` with scikit-learn's OneClassSVM on handwritten digits, one digit at a time being the
 novel one. ``intervals`` compares jackknife+, CV+, split and sets of classes with those of MAPIE, on the same learner.
 ``gaussian`` compares likelihoods and their derivatives with those of scikit-learn's GaussianProcessRegressor.
+``forgetting`` compares rows that fade in ``partial_fit`` with fits to all rows so far, weighted by age.
 ``importances`` compares gradients with permutations of columns, and ``preimages`` pre-images with those of
 scikit-learn's KernelPCA. Seconds are of the processor; run them with OMP_NUM_THREADS=1. MAPIE and hyppo are not among
 the requirements: ``pip install mapie hyppo``; start hyppo as ``python -P``, because numba would take ``coverage.py``
@@ -126,7 +127,7 @@ def bent(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ring(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    angle, noise = rng.uniform(0.0, 2.0 * np.pi, size=rows), 1.3 * rng.normal(size=(2, rows))
+    angle, noise = rng.uniform(0.0, 2.0 * np.pi, size=rows), 0.9 * rng.normal(size=(2, rows))
     return (np.cos(angle) + noise[0])[:, None], (np.sin(angle) + noise[1])[:, None]
 
 
@@ -298,7 +299,13 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
 
 def regressor() -> KernelRegressor:
     return KernelRegressor(
-        "gaussian(5.0)", map="RandomFourier", n_components=128, alpha=0.01, preparation=None, random_state=0
+        "gaussian(5.0)",
+        map="RandomFourier",
+        n_components=128,
+        alpha=0.01,
+        preparation=None,
+        extrapolate="free",
+        random_state=0,
     )
 
 
@@ -419,6 +426,39 @@ def gaussian(rows: int = 600, columns: int = 5) -> None:
         )
 
 
+# -- forgetting --------------------------------------------------------------------------------------------------------
+
+
+def forgetting(batches: int = 40, rows: int = 500, width: int = 256) -> None:
+    """Batches whose earlier rows fade, beside scikit-learn's Ridge on all rows so far, weighted by age, every time."""
+    from sklearn.linear_model import Ridge
+
+    decay, rng = 0.9, np.random.default_rng(0)
+    model = KernelRegressor(
+        "gaussian(0.2)",
+        map="RandomFourier",
+        n_components=width,
+        alpha=1.0,
+        preparation=None,
+        extrapolate="free",
+        random_state=0,
+    )
+    seen: list[tuple[np.ndarray, np.ndarray]] = []
+    ours = theirs = apart = 0.0
+    for number in range(batches):
+        X = rng.normal(size=(rows, 5))
+        y = np.sin(X[:, 0] + 0.1 * number) + 0.1 * rng.normal(size=rows)
+        ours += timed(lambda: model.partial_fit(X, y, decay=decay if seen else 1.0))[1]  # noqa: B023 - called at once
+        seen.append((model.map_.transform(X), y))
+        weight = np.concatenate([np.full(rows, decay**age) for age in reversed(range(len(seen)))])
+        Z, targets = np.concatenate([one for one, _ in seen]), np.concatenate([one for _, one in seen])
+        peer, spent = timed(lambda: Ridge(1.0).fit(Z, targets, weight))  # noqa: B023
+        theirs += spent
+        apart = max(apart, float(np.abs(peer.coef_ - model.coef_).max() / np.abs(peer.coef_).max()))
+    print(f"coefficients differ by {apart:.1e} of the largest; {batches} batches: Ridge on all rows {theirs:.2f} s,")
+    print(f"partial_fit with decay {ours:.2f} s, features included: {theirs / ours:.1f}; a batch does not get slower")
+
+
 # -- columns and pre-images --------------------------------------------------------------------------------------------
 
 
@@ -471,7 +511,7 @@ def preimages(rows: int = 1000, parts: int = 32) -> None:
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    one.__name__: one for one in (null, power, hyppo, novelty, intervals, gaussian, importances, preimages)
+    one.__name__: one for one in (null, power, hyppo, novelty, intervals, gaussian, forgetting, importances, preimages)
 }
 
 if __name__ == "__main__":
