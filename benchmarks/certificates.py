@@ -206,10 +206,10 @@ def met_table(found: Found) -> str:
     head = (
         "target",
         "runs",
-        "error below it, %",
-        "D at most 1.5 times the map's least, %",
-        "... the least of any map, %",
-        "error over target: median, largest",
+        "error below target, %",
+        "D at most 1.5 times what this map needs, %",
+        "... what any map needs, %",
+        "error / target: median, largest",
         "s: median, largest",
         "refused; rightly",
     )
@@ -277,7 +277,7 @@ def cover_table(found: Found) -> str:
         worst = min(found, key=lambda cell: found[cell][key] / found[cell]["runs"])
         least = found[worst][key] / found[worst]["runs"]
         lines.append((key, int(runs), f"{100.0 * hits / runs:.1f}", f"{100.0 * least:.0f} ({worst[0]})"))
-    return markdown(("interval", "runs", "covers, %", "least of a cell, %"), lines)
+    return markdown(("interval", "runs", "covers, %", "lowest cell, %"), lines)
 
 
 # -- regret ------------------------------------------------------------------------------------------------------------

@@ -306,7 +306,7 @@ def damage_table(found: Found) -> str:
         broken = [not one["finite"] for one in here.values()]
         lines.append((how.__name__.replace("_", " "), len(here), *told, sum(bad), sum(broken)))
     lines.append(("all", len(found), "", "", sum(line[4] for line in lines), sum(line[5] for line in lines)))
-    head = ("damage", "tables", "least accuracy over guessing", "least R2, %", "worse than allowed", "not finite")
+    head = ("damage", "tables", "lowest accuracy above guessing", "lowest R2, %", "worse than allowed", "not finite")
     return markdown(head, lines)
 
 
@@ -423,12 +423,12 @@ def gate_table(found: Found) -> str:
     head = (
         "set",
         "runs",
-        "let through",
+        "used",
         "mean gain of learned scales, points",
         "clearly help",
         "clearly harm",
-        "gate right where it is clear",
-        "lost by wrong verdicts, points a run",
+        "right where it is clear",
+        "lost by wrong decisions, points per run",
     )
     return markdown(head, lines)
 

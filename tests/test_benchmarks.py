@@ -64,8 +64,8 @@ for figure in {module}.FIGURES:
 @pytest.mark.parametrize(
     ("module", "titles"),
     [
-        ("certificates", ("error below it", "least of a cell", "regret at most 1.1")),
-        ("defaults", ("s of fit", "worse than allowed", "+ bandwidth and penalty", "gate right")),
+        ("certificates", ("error below target", "lowest cell", "regret at most 1.1")),
+        ("defaults", ("s of fit", "worse than allowed", "+ bandwidth and penalty", "right where it is clear")),
         ("intervals", ("median width",)),
         ("gaussian_process", ("log density",)),
     ],

@@ -31,6 +31,9 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     if _is_silent.get():
         return
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(PACKAGE)
+        or str(frame.f_globals.get("__name__")).startswith("sklearn.callback")  # around fit
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

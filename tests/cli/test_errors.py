@@ -148,7 +148,7 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
     [
         ("fti houses.csv", "no such command 'fti'; did you mean 'fit'?"),
         ("fit", "Missing argument 'DATA...'"),
-        ("fit houses.csv --target price", "give the name of the model file with -o"),
+        ("fit houses.csv --target price", "name the model file with -o MODEL"),
         ("fit houses.csv --target price --kernel gausian(1) --dry-run", "did you mean 'Gaussian'?"),
         ("fit houses.csv --target price --map nistrom --dry-run", "no map 'nistrom'; did you mean 'Nystrom'?"),
         ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),

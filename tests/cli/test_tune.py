@@ -94,7 +94,7 @@ def test_options_from_a_file(folder, run, tmp_path):
 
 
 def test_what_cannot_be_tuned(folder, fails, tmp_path):
-    assert "give the name of the model file with -o" in fails("tune houses.csv --target price", code=2)
+    assert "name the model file with -o MODEL" in fails("tune houses.csv --target price", code=2)
     assert "did you mean 'price'?" in fails(f"tune houses.csv --target prise -o {tmp_path}/m")
     assert "there is no folder" in fails(f"tune houses.csv --target price -o {tmp_path}/no/m")
     message = fails(f"tune flowers.csv --target kind --kernel additive_chi2() --rounds 1 -o {tmp_path}/m")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
@@ -313,3 +314,11 @@ def test_classes_that_are_given_are_those_of_batches():
     balanced = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given), class_weight="balanced")
     expected = balanced.fit(X, tasks[:, 0]).coef_
     np.testing.assert_array_equal(balanced.fit(X, tasks[:, 0], classes=["d", "b"]).coef_, expected)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_a_missing_label_is_refused(missing):
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    y = np.array(["yes", "no", missing, "yes", "no", "no"], dtype=object)
+    with pytest.raises(ValueError, match=r"expected a label for every row, found .* in row 2"):
+        KernelClassifier(n_components=4).fit(X, y)

@@ -270,3 +270,12 @@ def test_what_has_no_derivatives_says_so():
     model = KernelRegressor("precomputed", alpha=0.1).fit(Gaussian(0.5)(X[:40]), X[:40, 0])
     with pytest.raises(ValueError, match="has no derivatives with respect to columns"):
         model.gradient(Gaussian(0.5)(X[:40])[:3])
+
+
+def test_importances_need_two_rows():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = KernelRegressor(n_components=16, random_state=0).fit(pd.DataFrame(X, columns=["a", "b"]), X[:, 0])
+    with pytest.raises(ValueError, match="expected at least 2, found 1"):
+        model.importances(pd.DataFrame(X[:1], columns=["a", "b"]))
+    with pytest.raises(ValueError, match=r"found 0|0 sample"):
+        model.importances(pd.DataFrame(X[:0], columns=["a", "b"]))

@@ -321,3 +321,38 @@ def checks():
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "words"),
+    [
+        (["a", None], TypeError, "all text or all numbers, found NoneType and text"),
+        (["a", 1], TypeError, "all text or all numbers, found float and text"),
+        ([1.0, np.nan], ValueError, "a group for every row, found nan in row 1"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(groups, error, words):
+    X, y = problem(60)
+    with pytest.raises(error, match=words):
+        ConformalRegressor(ridge()).fit(X, y, groups=np.array(30 * groups, dtype=object))
+
+
+def test_groups_of_categories_are_those_of_text():
+    X, y = problem(60)
+    text = np.where(np.arange(60) < 40, "a", "b")
+    expected = ConformalRegressor(ridge()).fit(X, y, groups=text).predict_interval(X, groups=text)
+    for groups in (pd.Series(pd.Categorical(text)), text.astype(object)):
+        model = ConformalRegressor(ridge()).fit(X, y, groups=groups)
+        np.testing.assert_array_equal(model.predict_interval(X, groups=groups), expected)
+        assert model.groups_.dtype.kind == "U"
+    with pytest.raises(ValueError, match="found 'c' in row 0"):
+        model.predict_interval(X[:1], groups=["c"])
+    with pytest.raises(ValueError, match=r"expected groups among \['a', 'b'\], found \[1\]"):
+        model.predict_interval(X[:1], groups=[1])
+
+
+@pytest.mark.parametrize("method", ["split", "cv+"])
+def test_negative_weights_are_refused(method):
+    X, y = problem(60)
+    with pytest.raises(ValueError, match="Negative values"):
+        ConformalRegressor(ridge(), method=method).fit(X, y, sample_weight=-np.ones(60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import time
@@ -97,6 +98,19 @@ def test_the_objective_is_that_of_the_solver(memory, jobs):
     told = list(dict.fromkeys(p.objective for p in seen if p.what == "gradient"))
     assert tuple(told) == model.convergence_.objectives
     assert {p.objective for p in seen if p.what in ("labels", "map", "features")} == {None}
+
+
+@pytest.mark.parametrize("make", [KernelRegressor, KernelClassifier])
+def test_a_pilot_is_a_part_of_the_fit(monkeypatch, make):
+    ticks = itertools.count(step=0.001)  # before the pilot, the whole of which is expected to take longer
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(ticks))
+    X, y = problem()
+    seen = []
+    make(n_components=16, random_state=0, callback=seen.append).fit(X, y)
+    first = [p for p in seen if p.number == 1]
+    assert all(p.share < 0.1 for p in first)
+    assert all(p.total_seconds_left > 1.0 for p in first)
+    assert seen[-1].share == 1.0
 
 
 def test_the_objective_of_clusters_is_their_inertia():

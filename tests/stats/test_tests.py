@@ -262,6 +262,18 @@ def test_rows_that_cannot_be_are_refused():
         MMDTest().update(X).result()
     with pytest.raises(ValueError, match="NaN"):
         mmd_test(X, np.where(Y > 2, np.nan, Y))
+    frame = pd.DataFrame({"size": X[:, 0], "town": ["oslo", "rome"] * (len(X) // 2)})
+    for test in (mmd_test, hsic_test):
+        with pytest.raises(ValueError, match="columns of numbers, found text in column 'town'"):
+            test(frame, frame)
+
+
+@pytest.mark.parametrize("test", [mmd_test, hsic_test])
+def test_vectors_are_columns(test):
+    x, y = np.random.default_rng(0).normal(size=(2, 50))
+    expected = test(x[:, None], y[:, None], random_state=0).pvalue
+    for made in (np.asarray, list, pd.Series):
+        assert test(made(x), made(y), random_state=0).pvalue == expected
 
 
 def test_public_names():

@@ -275,7 +275,8 @@ def _polars_float(kept: Any) -> Any:
 
 def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where levels, or numbers among them, are missing."""
-    found = [value is None or value != value for value in values.ravel().tolist()]
+    # The missing value of pandas' own types does not say whether it differs from itself.
+    found = [value is None or type(value).__name__ == "NAType" or value != value for value in values.ravel().tolist()]
     return np.array(found, dtype=bool).reshape(values.shape)
 
 

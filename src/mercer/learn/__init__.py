@@ -17,6 +17,7 @@ from .conformal.conformal_regressor import ConformalRegressor
 from .kmeans import KernelKMeans
 from .novelty import KernelNovelty
 from .passes.progress import Progress
+from .passes.progress_bar import ProgressBar
 from .pca import KernelPCA
 from .regressor import KernelRegressor
 
@@ -30,4 +31,5 @@ __all__ = [
     "KernelPCA",
     "KernelRegressor",
     "Progress",
+    "ProgressBar",
 ]

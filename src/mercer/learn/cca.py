@@ -25,6 +25,7 @@ from .features.prepared_rows import Chunk, PreparedRows
 from .machine import KernelMachine
 from .map_choice import check_map_choice
 from .passes.fit_passes import Passes
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .pca import signs_towards
 from .statistics import Moments
@@ -230,6 +231,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.n_directions = n_directions
         self.alpha = alpha
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Fit directions to rows of two views.
 

@@ -72,6 +72,7 @@ from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
@@ -413,6 +414,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, classes: Any = None) -> Self:
         """Fit the classifier to rows.
 

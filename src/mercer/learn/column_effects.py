@@ -143,8 +143,13 @@ class ColumnEffects(KernelMachine):
         ndarray of shape (n_features_in_,)
             Shares that add up to 1, or zeros if predictions do not change.
         """
-        rows = X if isinstance(X, Table) else self._thinned(X)
-        return self._importances(np.concatenate([rows for _, rows in self._parts(rows)]))
+        check_is_fitted(self)
+        table = self._table_of(X) if isinstance(X, Table) else self._thinned(X)
+        parts = [prepared for _, prepared in self._parts_of(table)]
+        count = sum(map(len, parts))
+        if count < 2:
+            raise ValueError(f"importances are about differences between rows: expected at least 2, found {count}")
+        return self._importances(np.concatenate(parts))
 
     @property
     def feature_importances_(self) -> Matrix:
@@ -175,16 +180,21 @@ class ColumnEffects(KernelMachine):
             return None
         return np.asarray(double(dense(restored(params.landmarks, self.map_.n_features_in_))))
 
-    def _thinned(self, X: Any) -> Any:
+    def _thinned(self, X: Any) -> Table:
         """Return rows in memory, at most as many as are used."""
         X = self._checked(X, reset=False)
         count = int(X.shape[0])
-        return part_of(X, np.arange(0, count, -(-count // MOST_ROWS))) if count > MOST_ROWS else X
+        return ArrayTable(part_of(X, np.arange(0, count, -(-count // MOST_ROWS))) if count > MOST_ROWS else X)
+
+    def _table_of(self, X: Any) -> Table:
+        return self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
 
     def _parts(self, X: Any) -> Iterator[tuple[Any, Matrix]]:
         """Yield a few rows at a time, as given and as dense prepared rows."""
         check_is_fitted(self)
-        table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
+        yield from self._parts_of(self._table_of(X))
+
+    def _parts_of(self, table: Table) -> Iterator[tuple[Any, Matrix]]:
         for first, block in numbered(table):
             for start in range(0, block.X.shape[0], ROWS_AT_ONCE):
                 raw = part_of(block.X, slice(start, start + ROWS_AT_ONCE))

@@ -33,6 +33,7 @@ from .machine import KernelMachine
 from .map_choice import expected_map
 from .passes.checkpoint_state import Arrays
 from .passes.fit_passes import after_chunks
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress
 from .solvers.choice import has_landmark_values, has_many_landmarks
 
@@ -199,6 +200,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.batch_rows = batch_rows
         self.memory = memory
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit clusters to rows.
 

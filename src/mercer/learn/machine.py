@@ -38,6 +38,7 @@ from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, is_open, rows_sampled, takes_rows_as_they_are
 from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
+from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
@@ -104,7 +105,7 @@ def has_levels(X: Any) -> bool:
     return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
 
 
-class KernelMachine(MachineParameters):
+class KernelMachine(TellsCallbacks, MachineParameters):
     """A linear model on the features of a map.
 
     Every learner documents its own arguments, including these.
@@ -308,7 +309,7 @@ class KernelMachine(MachineParameters):
         ``iterates`` says whether there may be several passes over features.
         """
         device = Device.named(self.device) or context.device
-        passes = Passes(table, context, self.callback, self.n_jobs, device)
+        passes = Passes(table, context, heard_by(self), self.n_jobs, device)
         check_before(self, table, limit_of(passes), iterates)
         return passes
 
@@ -448,7 +449,8 @@ class KernelMachine(MachineParameters):
         tuple
             A function and its arguments, as for ``__reduce__``.
         """
-        return copied_machine, (type(self), vars(self) | {"callback": None, "statistics_": None})
+        kept = {name: value for name, value in vars(self).items() if name not in IN_PROCESS}
+        return copied_machine, (type(self), kept | {"callback": None, "statistics_": None})
 
     def _drop_learned(self) -> None:
         """Return to the state before ``fit``, so that a failed fit leaves no coefficients of another map behind."""

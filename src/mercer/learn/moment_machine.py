@@ -29,7 +29,7 @@ from .argument_types import WeightArgument
 from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
-from .estimates.time_forecast import Work, sums_work
+from .estimates.time_forecast import Work, pilot_work, sums_work
 from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
@@ -191,7 +191,11 @@ class AdditiveMachine(ColumnEffects, ABC):
             fit(machine, ScanPlan(table, machine._begin_fit(table, context), needs))
         else:
             plan = ScanPlan(table, self._begin(table, context, self.may_iterate), needs)
+            report, width = plan.passes.report, min(known_width(self), table.n_rows)
+            if report.is_heard:
+                report.expect([pilot_work(table.n_rows), sums_work(table.n_rows, width)])
             machine = self._piloted(plan)
+            report.done("pilot")
             columns = 1 if plan.settled is None else plan.settled.n_columns
             machine = self._exact_if_cheaper(machine, table, context, columns)
             check_before(machine, table, context.memory, machine.may_iterate)

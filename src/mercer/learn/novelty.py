@@ -25,6 +25,7 @@ from .estimates.memory_estimates import Extent, check_after
 from .estimates.time_forecast import Work, sums_work
 from .features.prepared_rows import Chunk, PreparedRows
 from .machine import KernelMachine, as_given, row_stream
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
 from .statistics.kept_sample import KeptSample, Sampling
@@ -193,6 +194,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the detector to rows.
 

@@ -28,6 +28,7 @@ from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.placement import landmark_root
 from .machine import KernelMachine, row_stream
 from .map_choice import expected_map
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .solvers.choice import has_many_landmarks
 from .statistics import Moments
@@ -221,6 +222,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.alpha = alpha
         self.keep_statistics = keep_statistics
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Fit principal components to rows.
 

@@ -52,6 +52,7 @@ from .losses import TargetLoss
 from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
@@ -402,6 +403,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
+    @tells_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Fit the regressor to rows.
 

@@ -15,6 +15,7 @@ from .._random import Stream
 from .._rows import ArrayRows
 from ..data import Table, as_rows
 from ..data.block import stacked
+from ..data.frames import columns, is_frame, kind_of
 from ..kernels import Gaussian
 from ..maps import FeatureMap, Nystrom
 from ..maps.executor import features
@@ -37,8 +38,18 @@ def map_for(kernel: Any, n_components: int, n_jobs: int | None) -> FeatureMap:
 
 
 def as_columns(X: Any) -> Any:
-    """Return a vector of numbers as a matrix of one column, and anything else as it is."""
-    return X[:, None] if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype != object else X
+    """Return a vector of numbers as a matrix of one column, and anything else as it is; refuse columns of levels."""
+    if is_frame(X):
+        kinds = {name: kind_of(column) for name, column in columns(X).items()}
+        odd = next((name for name, kind in kinds.items() if kind == "text" or kind.endswith("levels")), None)
+        if odd is not None:
+            raise ValueError(
+                f"a test expects columns of numbers, found {kinds[odd]} in column {odd!r}: encode it, for example with "
+                "scikit-learn's OneHotEncoder, or leave it out"
+            )
+        return X
+    vector = np.asarray(X) if isinstance(X, (list, np.ndarray)) or type(X).__name__ == "Series" else None
+    return X if vector is None or vector.ndim != 1 or vector.dtype.kind not in "biuf" else vector[:, None]
 
 
 def learn_map(map: FeatureMap, samples: Sequence[Any], seed: int) -> NDArray[np.float64]:

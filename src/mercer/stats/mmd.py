@@ -12,7 +12,7 @@ from .._random import RandomState, Stream, as_seed
 from .._tiles import single_threaded_blas
 from ..maps import FeatureMap
 from .bin_sums import BinSums
-from .mapped_rows import learn_map, map_for, mapped, refuse_other_features
+from .mapped_rows import as_columns, learn_map, map_for, mapped, refuse_other_features
 from .result import KernelTestResult
 
 Matrix = NDArray[np.float64]
@@ -123,7 +123,7 @@ class MMDTest:
             The test itself.
         """
         chosen = map_for(self.kernel, self.n_components, self.n_jobs)
-        learn_map(chosen, [one for one in (X, Y) if one is not None], self._seed)
+        learn_map(chosen, [as_columns(one) for one in (X, Y) if one is not None], self._seed)
         self.map_: FeatureMap = chosen
         self._sums = self._empty()
         return self
@@ -173,7 +173,7 @@ class MMDTest:
             self.prepare(*given)
         for sums, rows in zip(getattr(self, "_sums", ()), (X, Y), strict=False):
             if rows is not None:
-                for Z in mapped(self.map_, rows):
+                for Z in mapped(self.map_, as_columns(rows)):
                     sums.add(len(Z), binned(Z))
         return self
 

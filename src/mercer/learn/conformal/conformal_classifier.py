@@ -15,6 +15,7 @@ from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
+from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
 from ..targets.labels import checked_labels
 from .groups import known_codes, learned_groups, warn_of_small
 from .order_statistics import bound
@@ -27,7 +28,7 @@ ROUNDING = 1e-12
 """Probabilities that differ by less than this are equal."""
 
 
-class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
     r"""Sets of classes that contain the true class of a new row with a given probability, for any classifier.
 
     Parameters
@@ -114,6 +115,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_probability("coverage", self.coverage)
         check_probability("holdout", self.holdout)
 
+    @tells_of_estimator
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
         """Fit the classifier to most rows, and learn from the others how large sets must be.
 
@@ -141,7 +143,9 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, labels)
         known, codes = learned_groups(groups, len(labels))
         weight = (
-            None if sample_weight is None else _check_sample_weight(to_numpy(sample_weight), labels, dtype=np.float64)
+            None
+            if sample_weight is None
+            else _check_sample_weight(to_numpy(sample_weight), labels, dtype=np.float64, ensure_non_negative=True)
         )
         self.seed_ = as_seed(self.random_state)
         order = Stream(self.seed_, "conformal").permutation(len(labels))
@@ -153,7 +157,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
         model, own = clone(self.estimator), None if weight is None else weight[kept]
-        model.fit(part_of(X, kept), labels[kept], own, classes=np.unique(labels[order]))
+        with inner_fit(self, model):
+            model.fit(part_of(X, kept), labels[kept], own, classes=np.unique(labels[order]))
         scores = self._scores(model, part_of(X, aside))
         self.estimator_, self.classes_ = model, model.classes_
         self.scores_ = scores[np.arange(count), np.searchsorted(model.classes_, labels[aside])]

@@ -15,6 +15,7 @@ from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
 from ..argument_types import WeightArgument
 from ..map_choice import is_exact
+from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
 from ..regressor import KernelRegressor
 from ..targets.regression_targets import checked_targets
 from .groups import known_codes, learned_groups, warn_of_small
@@ -31,7 +32,7 @@ ROWS_AT_ONCE = 1024
 """The number of new rows whose intervals are computed together."""
 
 
-class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
     r"""Intervals that contain the target of a new row with a given probability, for any regressor.
 
     Nothing is assumed about the distribution of the targets, only that new rows come from the same source as those of
@@ -149,6 +150,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         pairwise = model.__sklearn_tags__().input_tags.pairwise
         return model.loss == "squared" and not is_exact(model) and not pairwise and model.solver in ("auto", "features")
 
+    @tells_of_estimator
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
         """Fit the regressor to rows, and learn how large its errors are on rows outside the training rows.
 
@@ -174,7 +176,9 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         X, targets = rows_in_memory(X), checked_targets(column_or_1d(to_numpy(y), warn=True))
         check_consistent_length(X, targets)
         weight = (
-            None if sample_weight is None else _check_sample_weight(to_numpy(sample_weight), targets, dtype=np.float64)
+            None
+            if sample_weight is None
+            else _check_sample_weight(to_numpy(sample_weight), targets, dtype=np.float64, ensure_non_negative=True)
         )
         known, codes = learned_groups(groups, len(targets))
         self.seed_ = as_seed(self.random_state)
@@ -206,7 +210,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
             )
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
         self.estimator_ = clone(self.estimator)
-        self.estimator_.fit(part_of(X, kept), y[kept], None if weight is None else weight[kept])
+        with inner_fit(self, self.estimator_):
+            self.estimator_.fit(part_of(X, kept), y[kept], None if weight is None else weight[kept])
         self.left_out_: LeftOutMachines | None = None
         low, high = self._outermost(part_of(X, aside))
         self.residuals_ = np.maximum(low - y[aside], y[aside] - high)
@@ -215,7 +220,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     def _fit_left_out(self, method: str, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
         """Fit to all rows and leave some out; return their numbers."""
         self.estimator_ = clone(self.estimator).set_params(keep_statistics=True)
-        self.estimator_.fit(X, y, weight)
+        with inner_fit(self, self.estimator_):
+            self.estimator_.fit(X, y, weight)
         if method == "jackknife+":
             chosen = np.sort(order[:MOST_EACH])
             own = np.ones(len(chosen)) if weight is None else weight[chosen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ def learned_groups(groups: Any, n_rows: int) -> tuple[NDArray[Any], Numbers]:
     """Return the groups, and the number of the group of every row; without groups, all rows are one group."""
     if groups is None:
         return np.zeros(1, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
-    groups = np.asarray(groups)
-    check_length(groups, n_rows)
+    groups = as_groups(groups, n_rows)
     known, codes = np.unique(groups, return_inverse=True)
     return known, codes.astype(np.int64)
 
@@ -31,20 +31,32 @@ def known_codes(groups: Any, known: NDArray[Any], grouped: bool, n_rows: int) ->
         return np.zeros(n_rows, dtype=np.int64)
     if groups is None:
         raise ValueError(f"fit was given the groups {known.tolist()!r:.200}, so new rows need groups, found None")
-    groups = np.asarray(groups)
-    check_length(groups, n_rows)
+    groups = as_groups(groups, n_rows)
+    if (groups.dtype.kind == "U") != (known.dtype.kind == "U"):
+        raise ValueError(f"expected groups among {known.tolist()!r:.200}, found {groups[:1].tolist()!r:.200} in row 0")
     places = np.minimum(np.searchsorted(known, groups), len(known) - 1)
     strange = known[places] != groups
     if strange.any():
         row = int(np.argmax(strange))
-        raise ValueError(f"expected groups among {known.tolist()!r:.200}, found {groups[row]!r} in row {row}")
+        raise ValueError(f"expected groups among {known.tolist()!r:.200}, found {groups[row].item()!r} in row {row}")
     return places.astype(np.int64)
 
 
-def check_length(groups: NDArray[Any], n_rows: int) -> None:
-    """Refuse anything other than one group per row."""
+def as_groups(groups: Any, n_rows: int) -> NDArray[Any]:
+    """Return groups as an array of numbers or of text; refuse anything other than one group per row."""
+    groups = np.asarray(groups)
     if groups.shape != (n_rows,):
         raise ValueError(f"expected one group for each of {n_rows} rows, found an array of shape {groups.shape}")
+    if groups.dtype == object:
+        entries = groups.tolist()
+        kinds = {str if isinstance(one, str) else float if isinstance(one, Real) else type(one) for one in entries}
+        if len(kinds) > 1 or not kinds <= {str, float}:
+            names = " and ".join(sorted("text" if one is str else one.__name__ for one in kinds))
+            raise TypeError(f"expected groups that are all text or all numbers, found {names}")
+        groups = np.array(entries)
+    if groups.dtype.kind == "f" and np.isnan(groups).any():
+        raise ValueError(f"expected a group for every row, found nan in row {int(np.isnan(groups).argmax())}")
+    return groups
 
 
 def warn_of_small(known: NDArray[Any], codes: Numbers, coverage: float, grouped: bool) -> None:

@@ -24,6 +24,9 @@ FACTOR_COST = 4.0
 DECOMPOSITION = 40.0
 """Cost of an eigendecomposition, as a multiple of the product of two such matrices."""
 
+PILOT_OPERATIONS, FULL_PILOT = 2e10, 1000
+"""About what a pilot takes on this many rows or more, and in proportion on fewer."""
+
 SLOWEST = 0.9
 """A step that leaves a larger share of the gap than this counts as if it left so much: one alone says little."""
 LEAST = 1e7
@@ -45,6 +48,11 @@ def features_work(n_rows: int, width: int) -> float:
 def sums_work(n_rows: int, width: int) -> Work:
     """A pass that sums second moments."""
     return Work("sums", features_work(n_rows, width) + float(n_rows) * width**2)
+
+
+def pilot_work(n_rows: int) -> Work:
+    """A pilot that chooses what is left open."""
+    return Work("pilot", PILOT_OPERATIONS * min(1.0, n_rows / FULL_PILOT))
 
 
 class Forecast:

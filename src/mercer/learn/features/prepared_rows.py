@@ -36,7 +36,7 @@ class PartRows(NamedTuple):
 
     def of(self, table: Table) -> PreparedRows:
         """The rows of a partition."""
-        passes = Passes(table, self.context, None, self.n_jobs, self.device)
+        passes = Passes(table, self.context, (), self.n_jobs, self.device)
         extremes = Extremes(self.numbers) if self.has_extremes else None
         return PreparedRows(table, self.prepare, self.rng, passes, None, extremes)
 

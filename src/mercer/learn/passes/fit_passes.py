@@ -66,8 +66,8 @@ class Passes:
         The rows.
     context : FitContext
         Progress, checkpoints and memory.
-    callback : callable or None, default=None
-        The callback of the learner.
+    callbacks : sequence of callables, default=()
+        The callbacks of the learner.
     n_jobs : int or None, default=None
         The number of threads, for estimates of time before any was measured.
     device : Device or None, default=None
@@ -85,15 +85,15 @@ class Passes:
         self,
         table: Table,
         context: FitContext,
-        callback: Callback | None = None,
+        callbacks: Sequence[Callback] = (),
         n_jobs: int | None = None,
         device: Device | None = None,
     ):
         self.context = context
         self.device, self.n_jobs = device, n_jobs
         self.partitions = table if isinstance(table, PartitionedTable) else None
-        callbacks = [one for one in (callback, context.progress) if one is not None]
-        self.report = Reporter(callbacks, table.n_rows if callbacks else 0, n_jobs)
+        heard = [*callbacks, *([] if context.progress is None else [context.progress])]
+        self.report = Reporter(heard, table.n_rows if heard else 0, n_jobs)
         if context.checkpoint is not None:
             context.checkpoint.begin(table)
 

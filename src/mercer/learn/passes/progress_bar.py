@@ -24,14 +24,14 @@ class Line:
     Parameters
     ----------
     stream : text file or None, default=None
-        Where the line goes. None means standard error.
+        Where the line goes. None means standard error. That of a notebook counts as a terminal.
     shows : bool, default=True
         Whether to show it, if this is a terminal.
     """
 
     def __init__(self, stream: TextIO | None = None, shows: bool = True):
         self._stream = sys.stderr if stream is None else stream
-        self._shows = shows and self._stream.isatty()
+        self._shows = shows and (self._stream.isatty() or is_notebook(self._stream))
         self._shown = -PAUSE
         self._length = 0
         self._lock = threading.Lock()
@@ -131,6 +131,50 @@ class Bar(Line):
             f"pass {progress.number}, {progress.what}: {progress.rows:,} of {progress.n_rows:,} rows"
         )
         return text if progress.objective is None else f"{text}, objective {progress.objective:.6g}"
+
+
+class ProgressBar:
+    """A progress bar in a terminal or a notebook, as the ``callback`` of any learner.
+
+    With scikit-learn 1.9 or later, its own can be used too, which also shows pipelines and searches:
+    ``model.set_callbacks(sklearn.callback.ProgressBar())``.
+
+    Parameters
+    ----------
+    stream : text file or None, default=None
+        Where the bar goes. None means standard error. Nothing is shown in a file that is no terminal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelPCA, ProgressBar
+    >>> X = np.random.default_rng(0).normal(size=(5000, 3))
+    >>> model = KernelPCA(n_components=32, random_state=0, callback=ProgressBar()).fit(X)
+    """
+
+    def __init__(self, stream: TextIO | None = None):
+        self.stream = stream
+        self._bar: Bar | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show the state of a fit; after its end, the next call begins another bar."""
+        if self._bar is None:
+            self._bar = Bar(self.stream)
+        self._bar(progress)
+        if progress.share >= 1.0:
+            self._bar.__exit__()
+            self._bar = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self)(self.stream)  # for the copies of a learner, none of which has begun
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()  # a stream stays in its process
+
+
+def is_notebook(stream: TextIO) -> bool:
+    """Whether a stream shows lines in a notebook, which can be overwritten as in a terminal."""
+    return type(stream).__module__.partition(".")[0] == "ipykernel"
 
 
 def bar_of(share: float) -> str:

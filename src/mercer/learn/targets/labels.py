@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ..._array import to_numpy
 from ...data.block import Block
+from ...data.frames import absent
 from ..losses import Softmax, signs_of
 from ..passes.scan_plan import Need
 
@@ -113,6 +114,9 @@ def checked_labels(y: Any) -> NDArray[Any]:
     else:
         y = column_or_1d(y, warn=True)
     for column in columns_of(y):
+        missing = absent(column) if column.dtype == object else np.zeros(0, dtype=bool)
+        if missing.any():
+            raise ValueError(f"expected a label for every row, found {column[missing][0]!r} in row {missing.argmax()}")
         assert_all_finite(column, input_name="y")
         check_classification_targets(column)
     return y

@@ -1,0 +1,133 @@
+"""scikit-learn's callbacks, which it has from version 1.9: learners tell them how far ``fit`` has come.
+
+They see a fit as a hundred tasks of equal time, each named after the pass over the rows during which it ended. Passes
+themselves would not do: how many there will be is not known, and they differ in length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from .progress import Callback, Progress
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for that of scikit-learn; without it there is no ``set_callbacks``."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+HUNDREDTHS = 100
+IN_PROCESS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx", "fit_tasks")
+"""The attributes that exist only for callbacks."""
+
+
+class FitTasks:
+    """Tells the callbacks of a learner about the hundredths of a fit.
+
+    Parameters
+    ----------
+    learner : estimator
+        The learner.
+    context : sklearn.callback.CallbackContext
+        The context of its fit.
+    """
+
+    def __init__(self, learner: Any, context: Any):
+        self._learner, self._context, self._done = learner, context, 0
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell about the hundredths that have ended since the last call."""
+        reached = HUNDREDTHS if progress.share >= 1.0 else int(HUNDREDTHS * progress.share)
+        while self._done < reached:
+            self._done += 1
+            task = self._context.subcontext(task_name=progress.what)
+            task.call_on_fit_task_begin(estimator=self._learner)
+            task.call_on_fit_task_end(estimator=self._learner)
+
+
+class TellsCallbacks(CallbackSupportMixin):
+    """A learner whose ``fit`` tells callbacks how far it has come."""
+
+    fit_tasks: FitTasks | None = None
+
+    @contextmanager
+    def _whole_fit(self, X: Any, y: Any, count: int) -> Iterator[Any]:
+        """Tell callbacks that a fit of so many tasks begins, and that it has ended if it did.
+
+        Yields
+        ------
+        sklearn.callback.CallbackContext
+            The context of the fit.
+        """
+        context = self._init_callback_context(max_subtasks=count)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        yield context
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+
+    @contextmanager
+    def _fit_by_hundredths(self, X: Any, y: Any) -> Iterator[None]:
+        """Tell callbacks of the hundredths of a fit too."""
+        with self._whole_fit(X, y, HUNDREDTHS) as context:
+            self.fit_tasks = FitTasks(self, context)
+            try:
+                yield
+            finally:
+                del self.fit_tasks
+
+
+def tells_callbacks(fit: Method) -> Method:
+    """Decorate the ``fit`` of a learner: it tells the callbacks of ``set_callbacks`` how far it has come."""
+
+    @with_callbacks
+    @wraps(fit)
+    def telling(learner: Any, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
+        if not getattr(learner, "_skl_callbacks", None):
+            return fit(learner, X, y, *given, **named)
+        with learner._fit_by_hundredths(X, y):
+            return fit(learner, X, y, *given, **named)
+
+    return cast(Method, telling)
+
+
+def tells_of_estimator(fit: Method) -> Method:
+    """Decorate the ``fit`` of a learner around another, whose own fit is then part of it; see :func:`inner_fit`."""
+
+    @with_callbacks
+    @wraps(fit)
+    def telling(learner: Any, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
+        if not getattr(learner, "_skl_callbacks", None):
+            return fit(learner, X, y, *given, **named)
+        with learner._whole_fit(X, y, 1):
+            return fit(learner, X, y, *given, **named)
+
+    return cast(Method, telling)
+
+
+@contextmanager
+def inner_fit(learner: Any, estimator: Any) -> Iterator[None]:
+    """Pass the callbacks of a learner on to the estimator that it fits."""
+    context = getattr(learner, "_callback_fit_ctx", None)
+    if context is None:
+        yield
+        return
+    task = context.subcontext(task_name="fit-estimator")
+    with task.propagate_callback_context(estimator):
+        task.call_on_fit_task_begin(estimator=learner)
+        yield
+        task.call_on_fit_task_end(estimator=learner)
+
+
+def heard_by(learner: Any) -> list[Callback]:
+    """Return whom a learner tells about its passes: its ``callback``, and those of ``set_callbacks``."""
+    return [one for one in (learner.callback, learner.fit_tasks) if one is not None]
