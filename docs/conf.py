@@ -89,6 +89,7 @@ warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.
 html_title = "Mercer"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -1,8 +1,9 @@
 """Which map is best for my data?
 =================================
 
-It depends on the data and on the bandwidth, so measure. ``mercer.report.compare`` tries every map that serves a kernel,
-at several widths, and puts the exact machine beside them. ``mercer compare`` does the same at a terminal.
+It depends on the data and on the bandwidth, so measure it. ``mercer.report.compare`` tries every map that supports a
+kernel, with several numbers of features, and compares them with the exact machine. On the command line, use
+``mercer compare``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ axes[1].legend(frameon=False, fontsize=8)
 pyplot.show()
 
 # %%
-# ``AutoMap`` does this with folds of the rows, and takes the best map of a width.
+# ``AutoMap`` does this for you by cross-validation, and picks the best map for a given number of features.
 
 auto = mercer.AutoMap("gaussian(0.02)", n_components=256, random_state=0).fit(train)
-print(f"AutoMap takes {type(auto.map_).__name__}: {kernel_error(auto, test).relative:.4f}")
+print(f"AutoMap picks {type(auto.map_).__name__}: {kernel_error(auto, test).relative:.4f}")

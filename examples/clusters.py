@@ -1,8 +1,8 @@
 """k-means cuts my rings in half. Can a kernel do better?
 ========================================================
 
-k-means draws straight borders. On the features of a kernel the borders are curved in the columns, and a stream of rows
-of any length can be clustered, because features are made chunk by chunk and thrown away.
+k-means separates clusters by straight lines. With the features of a kernel, the borders between clusters are curved.
+Any number of rows can be clustered, because features are computed chunk by chunk and discarded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ radius = np.where(group == 0, 0.4, 2.0) + 0.15 * rng.standard_normal(6000)
 X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 # %%
-# The adjusted Rand index is 1 where groups are found as they are, and 0 on average for random ones.
+# The adjusted Rand index is 1 if the true groups are found, and 0 on average for random groups.
 
 FOUND = {
     "k-means": KMeans(2, n_init=10, random_state=0).fit_predict(X),

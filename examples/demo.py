@@ -1,8 +1,8 @@
 """The command line: fit, evaluate, predict, compare
 ==================================================
 
-``make demo`` runs this script in about a minute: the rows are scikit-learn's 1,797 handwritten digits, written to CSV
-files under build/demo, and two pages and a picture are left there to look at.
+``make demo`` runs this script in about a minute: it writes scikit-learn's 1,797 handwritten digits to CSV files
+in build/demo, where you also find two pages and a picture afterwards.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/error_against_time.png"

@@ -2,8 +2,8 @@
 =============================================
 
 The exact polynomial SVM against feature maps with a linear SVM. Part one measures accuracy, time and kernel error on
-scikit-learn's 1,797 digits. That is so little data that the exact machine is quick, so part two makes more of it, until
-the exact machine is not. ``make digits`` runs it in about three minutes.
+scikit-learn's 1,797 digits. With so few rows, the exact machine is fast, so part two generates more and more of them
+until it is not. ``make digits`` runs it in about three minutes.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/error_against_time.png"

@@ -1,8 +1,8 @@
 """Has the stream changed?
 =======================
 
-Batches of rows are compared with a reference by a kernel test of two samples, at linear cost. Rows are scikit-learn's
-handwritten digits; from the fifth batch on, one picture in three is darker.
+A kernel two-sample test compares batches of rows with a reference, at linear cost. The rows are scikit-learn's
+handwritten digits. From the fifth batch on, every third image is darker.
 """
 
 from __future__ import annotations

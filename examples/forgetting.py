@@ -1,9 +1,9 @@
 """The world changes. How does a model forget?
 ============================================
 
-Three models follow a stream whose truth drifts. One keeps every row, in one earlier rows count less and less, and
-one has a sliding window, which takes rows back. Every batch is predicted before it is learned from, so that the
-errors are those of new rows.
+Three models learn from a stream in which the true function drifts. One keeps every row; in one, older rows count less
+and less; and one has a sliding window, so that it forgets old rows completely. Every batch is predicted before the
+models learn from it, so the errors are those for new rows.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Which kernel suits histograms of images?
 ===========================================
 
-Counts of colours, words or edges are histograms, and the exponential chi2 kernel usually serves them better than the
-Gaussian one: it compares counts relative to their size. It is a kernel of distances, and ``Composed`` puts the features
-of its outer kernel over those of the inner one.
+Counts of colours, words or edges are histograms. For these, the exponential chi2 kernel is usually better than the
+Gaussian one, because it compares counts relative to their size. It is a kernel of distances, and ``Composed`` computes
+its features: those of the outer kernel, from those of the inner one.
 """
 
 # %%
-# Each digit is described by a histogram of its ink over coarse cells and by how its rows and columns are filled.
+# Each digit is described by histograms: how much ink there is in coarse cells, in rows and in columns.
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ histograms /= histograms.sum(axis=1, keepdims=True)
 X_train, X_test, y_train, y_test = train_test_split(histograms, digit, random_state=0)
 
 # %%
-# ``Gaussian(g).of_distance(AdditiveChi2())`` is exp(-g sum (x - y)^2 / (x + y)). ``feature_map`` shows which map serves
-# it.
+# ``Gaussian(g).of_distance(AdditiveChi2())`` is exp(-g sum (x - y)^2 / (x + y)). ``feature_map`` returns a map
+# that supports it.
 
 exponential_chi2 = Gaussian(20.0).of_distance(AdditiveChi2())
 print(exponential_chi2)
 print(feature_map(exponential_chi2, n_components=1024))
 
 # %%
-# All kernels here are given with their bandwidths, so that rows are taken in their own units.
+# All these kernels are given with their bandwidths, so the rows are used in their own units.
 
 KERNELS = {
     "linear": "linear",

@@ -1,12 +1,12 @@
 """How wrong is my approximation?
 =================================
 
-A feature map approximates a kernel. ``certify`` tells how well, with confidence intervals, on rows that the map has not
-seen: for the whole kernel matrix, for single entries, and for what becomes of predictions.
+A feature map approximates a kernel. ``certify`` measures how well it does so for rows that the map has not seen: for
+the whole kernel matrix, for single entries and for predictions, with confidence intervals.
 """
 
 # %%
-# Five widths of the same map, certified on 1,000 rows that it was not fitted to.
+# The same map with five numbers of features, certified on 1,000 fresh rows.
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ for width in WIDTHS:
 print(certificates[1024])
 
 # %%
-# The error falls with the square root of the width, as the theory says.
+# The error decreases with the square root of the number of features, as the theory predicts.
 
 figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
 found = [certificates[width].relative_frobenius for width in WIDTHS]
@@ -42,7 +42,8 @@ axes.legend(frameon=False)
 pyplot.show()
 
 # %%
-# Or the other way round: name the error, and ``AutoMap`` finds map and width, verified on rows that had no part in it.
+# It also works the other way round: give the error that you accept, and ``AutoMap`` finds the map and the number of
+# features, verified on fresh rows.
 
 auto = mercer.AutoMap("gaussian('median')", target_error=0.05, random_state=0).fit(train)
 print(f"{type(auto.map_).__name__} of width {auto.map_.n_components_}: error at most {auto.error_.high:.3f}")

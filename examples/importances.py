@@ -1,9 +1,9 @@
 """Which columns matter?
 =====================
 
-Which columns of houses matter to their prices, to which houses, and in which direction.
+Which columns affect the price of a house, for which houses, and in which direction?
 
-The prices are made up, so that the truth is known: the noise matters to none. Run it with
+The data are generated, so the truth is known: the column of noise has no effect. Run it with
 ``python examples/importances.py``.
 """
 

@@ -1,8 +1,8 @@
 """Do these two columns have anything to do with each other?
 ============================================================
 
-A correlation of 0 does not mean independence. ``hsic_test`` finds any dependence, given enough rows, in time that grows
-with the number of rows alone, and its p-value is exact.
+A correlation of 0 does not mean independence. Given enough rows, ``hsic_test`` finds any kind of dependence. Its
+cost is linear in the number of rows, and its p-value is exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAIRS = {
 }
 
 # %%
-# Pearson's correlation misses the first two. The kernel test does not, and it leaves the third alone.
+# Pearson's correlation misses the first two dependences. The kernel test finds both, and none in the third data set.
 
 figure, axes = pyplot.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 for panel, (name, (left, right)) in zip(axes, PAIRS.items(), strict=True):

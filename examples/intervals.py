@@ -1,8 +1,8 @@
 """How far off may a prediction be?
 ================================
 
-Intervals for house prices that hold nine prices in ten, also in each of several regions. The prices are made up, so
-that the truth is known: some regions have far more varied prices than others.
+Intervals that contain nine out of ten house prices, overall or in each of several regions. The data are generated, so
+the truth is known: prices vary far more in some regions than in others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(n_rows: int = 4000) -> dict[str, tuple[float, float]]:
     together = ConformalRegressor(learner, random_state=0).fit(X, y)
     apart = ConformalRegressor(learner, random_state=0).fit(X, y, groups=region)
     found = {}
-    print(f"{together.method_}: one fit and no other\n{'region':10} {'one width':>10} {'by region':>10} {'width':>8}")
+    print(f"{together.method_}: from a single fit\n{'region':10} {'one width':>10} {'by region':>10} {'width':>8}")
     for one in REGIONS.tolist():
         here = regions == one
         plain = together.predict_interval(new[here])

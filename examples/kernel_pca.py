@@ -2,11 +2,11 @@
 ===============================================
 
 scikit-learn's ``KernelPCA`` needs the kernel matrix: 80 GB for 100,000 rows. ``mercer.learn.KernelPCA`` sums products
-of features in one pass and holds none of them.
+of features in one pass and does not store the features.
 """
 
 # %%
-# Three noisy closed curves that wind around each other, in ten columns.
+# Three noisy closed curves that are wound around each other, in ten columns.
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ took = time.process_time() - begin
 print(f"{N:,} rows, {took:.1f} processor seconds; share of the variance: {pca.explained_ratio_.sum():.0%}")
 
 # %%
-# No straight line through the columns tells the curves apart. On eight directions of the kernel a linear classifier
-# does so, from 2,000 rows. The picture shows the first direction and the one in which the curves are farthest
-# apart.
+# In the original columns, no hyperplane separates the curves. On eight kernel principal components, a linear classifier
+# trained with 2,000 rows does. The picture shows the first component and the one that separates the curves best.
 
 few, others = slice(2000), slice(2000, 12_000)
 for name, points in (("columns", X), ("directions", Z)):

@@ -1,12 +1,13 @@
 """My table has text, dates and gaps. What do I have to do?
 ===========================================================
 
-Nothing. Learners take pandas and polars frames as they are: text becomes levels, dates become numbers, gaps are filled
-and marked, heavy tails are tamed, constant columns dropped. What was done is told, and is part of the model file.
+Nothing. Learners accept pandas and polars frames as they are. Text becomes categories, dates become numbers, missing
+values are filled and marked, heavy tails are limited, and constant columns are dropped. The model describes what was
+done, and the model file contains it.
 """
 
 # %%
-# A made-up table of flats, with everything that tables have.
+# A generated table of flats with numbers, text, dates, missing values and a few outliers.
 
 from __future__ import annotations
 
@@ -37,15 +38,15 @@ test, truth = flats(1000, seed=1)
 print(train.head(3).to_string())
 
 # %%
-# Nothing is set but the seed.
+# Only the seed is set.
 
 model = KernelRegressor(random_state=0).fit(train, price)
 print(f"R2 on other rows: {model.score(test, truth):.3f}\n")
 print(*model.preparation_.describe(), sep="\n")
 
 # %%
-# The model remembers columns by name. A table matches them by name too, in any order, and a column that is missing is
-# an error. (A frame that is given as it is must have its columns in the order of the fit, as everywhere in
+# The model remembers its columns by name. In a table, they are matched by name, in any order, and a missing column is
+# an error. (If you pass a data frame directly, its columns must be in the same order as in the fit, as always in
 # scikit-learn.)
 
 turned = mercer.data.open(test[list(reversed(test.columns))])

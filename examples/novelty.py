@@ -1,8 +1,8 @@
 """Which rows are unlike all that came before?
 ===========================================
 
-p-values of novelty, learned in batches. Rows are scikit-learn's handwritten digits: zeros to fours are learned from,
-then pictures of all digits arrive.
+Novelty detection with p-values, trained in batches on scikit-learn's handwritten digits. The model is trained on the
+digits from zero to four and then sees images of all digits.
 """
 
 from __future__ import annotations

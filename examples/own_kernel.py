@@ -1,14 +1,14 @@
 """Can I use a kernel that nobody has implemented?
 ==================================================
 
-Any kernel that is a power series of the inner product, with coefficients that are not negative, has a map: give its
-coefficients. Here it is :math:`k(x, y) = \\cosh(2 \\langle x, y\\rangle)`, which sees even degrees alone, so that x
-and -x are the same to it.
+If your kernel is a power series of the inner product with non-negative coefficients, all you need are the coefficients.
+This example uses :math:`k(x, y) = \\cosh(2 \\langle x, y\\rangle)`. It only contains even degrees, so it cannot
+distinguish x from -x.
 """
 
 # %%
-# The coefficients of the series are :math:`2^n / n!` for even n, and 0 otherwise. A coefficient that is negative would
-# be refused, because the kernel would not be positive definite in every dimension.
+# The coefficients of the series are :math:`2^n / n!` for even n, and 0 otherwise. A negative
+# coefficient would be rejected, because the kernel would not be positive definite in every dimension.
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ X /= np.linalg.norm(X, axis=1, keepdims=True)
 print(f"k(x, x) = {kernel(X[:1])[0, 0]:.4f}, cosh(2) = {np.cosh(2.0):.4f}")
 
 # %%
-# Two maps serve every such kernel. ``TaylorSketch`` gives each degree the width that it needs on these rows;
-# ``RandomMaclaurin`` draws a degree for each feature.
+# Two maps support every such kernel. ``TaylorSketch`` gives each degree as many features as it needs for these rows;
+# ``RandomMaclaurin`` draws a random degree for each feature.
 
 WIDTHS = (64, 128, 256, 512, 1024)
 figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
@@ -52,7 +52,7 @@ axes.legend(frameon=False)
 pyplot.show()
 
 # %%
-# Learners take it like any other kernel. The target here is even, and this kernel knows that.
+# Learners accept it like any other kernel. The target in this example is an even function, like the kernel.
 
 y = np.abs(X[:, 0]) + X[:, 1] * X[:, 2]
 model = KernelRegressor(kernel, n_components=512, random_state=0).fit(X[:1000], y[:1000])

@@ -1,12 +1,12 @@
 """My rows are a folder of Parquet files. Must they fit in memory?
 ==================================================================
 
-No. ``mercer.data.open`` makes one table of files, and learners read it block by block, in as many passes as they need.
-The model has the same bits as one that is fitted to the same rows in memory.
+No. ``mercer.data.open`` turns the files into one table, and learners read it block by block, as many times as they
+need. The model is identical to one that is fitted to the same rows in memory.
 """
 
 # %%
-# A folder as a nightly job would leave it: one file a day, with a date, a name of a shop and gaps.
+# A folder as a nightly job might write it: one file per day, with a date, the name of a shop, and missing values.
 
 from __future__ import annotations
 
@@ -38,22 +38,23 @@ for number in range(20):
     day(number).to_parquet(folder / f"sales-{number:02}.parquet")
 
 # %%
-# The table knows its columns and rows before anything is read. The split depends on the seed alone.
+# The table knows its columns and its number of rows before reading them. The split only depends on the seed.
 
 table = mercer.data.open(folder, target="sold")
 train, test = table.split(test=0.2, seed=0)
 print(f"{table.n_rows:,} rows in {len(list(folder.iterdir()))} files, columns {', '.join(table.names)}")
-print(f"{train.n_rows:,} to learn from, {test.n_rows:,} to test on")
+print(f"{train.n_rows:,} training rows, {test.n_rows:,} test rows")
 
 # %%
-# Text becomes levels, dates become numbers and gaps are filled and marked, all in the scan that a fit makes anyway.
+# Text becomes categories, dates become numbers, and missing values are filled and marked, all in a pass over the rows
+# that the fit needs anyway.
 
 model = KernelRegressor(n_components=512, alpha="gcv", random_state=0).fit(train)
 print(f"R2 on other rows: {model.score(test):.3f}")
 print(*model.preparation_.describe(), sep="\n")
 
 # %%
-# Predictions come block by block, for results that do not fit in memory either.
+# Predictions can be computed block by block, in case the results do not fit in memory either.
 
 hours = np.linspace(8, 20, 60)
 figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")

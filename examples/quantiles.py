@@ -1,7 +1,8 @@
 """What is a bad day, what is a good one?
 =========================================
 
-A mean says little where spread matters. ``loss="quantile"`` learns several quantiles in one fit, and they do not cross.
+Sometimes the mean is not enough, and you need to know the spread. ``loss="quantile"`` learns several quantiles in one
+fit, and they do not cross.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LEVELS = (0.1, 0.5, 0.9)
 model = KernelRegressor(loss="quantile", quantile=LEVELS, n_components=128, random_state=0).fit(X, y)
 
 # %%
-# The share of new days below each line should be what its name says.
+# The share of new days below each line should agree with its name.
 
 X_new, y_new = days(20_000, seed=1)
 predicted = model.predict(X_new)

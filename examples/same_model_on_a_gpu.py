@@ -1,9 +1,8 @@
 """Can the same model run on a GPU?
 ===================================
 
-``device="cuda"`` moves the arithmetic of a fit to a GPU. Maps draw their parameters as on the processor, so a seed
-means the same model on both. Where there is no GPU, as on the machine that built this page, the example shows the
-same with torch tensors on the processor.
+With ``device="cuda"``, a fit runs on a GPU. Maps draw the same parameters as on the CPU, so a seed gives the same model
+on both. Without a GPU, as on the computer that built this page, the example uses torch tensors on the CPU.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X.astype(np.float32) / 16, y, random_state=0)
 
 # %%
-# A model that was fitted on the processor takes rows from anywhere, and answers with the same kind of array.
+# A model that was fitted on the CPU accepts rows from any device, and returns the same kind of array.
 
 model = KernelClassifier("gaussian(0.05)", n_components=512, loss="squared", random_state=0).fit(X_train, y_train)
-print(f"on the processor: {model.score(X_test, y_test):.1%}")
+print(f"on the CPU: {model.score(X_test, y_test):.1%}")
 if torch is not None:
     place = "cuda" if torch.cuda.is_available() else "cpu"
     rows = torch.asarray(X_test, device=place)
@@ -36,16 +35,16 @@ if torch is not None:
     print(f"torch rows on {place}: {type(predicted).__module__} labels, {same:.1%} of them the same")
 
 # %%
-# With a GPU, the fit itself runs there. Its predictions agree with those of the processor to rounding.
+# If there is a GPU, the fit itself can run there. Its predictions agree with those from the CPU up to rounding.
 
 if torch is not None and torch.cuda.is_available():
     there = KernelClassifier("gaussian(0.05)", n_components=512, loss="squared", random_state=0, device="cuda")
     print(f"fitted on the GPU: {there.fit(X_train, y_train).score(X_test, y_test):.1%}")
 else:
-    print("no GPU here: KernelClassifier(..., device='cuda') would say so")
+    print("no GPU here: KernelClassifier(..., device='cuda') would be an error")
 
 # %%
-# A map alone does the same: parameters are drawn by the seed, wherever rows are.
+# The same holds for a map on its own: the seed determines its parameters, wherever the rows are.
 
 map = StructuredFourier("gaussian(0.05)", n_components=1024, random_state=0).fit(X_train)
 Z = map.transform(X_test)

@@ -1,13 +1,13 @@
 """My SVC does not finish. What now?
 ====================================
 
-The time of an exact support vector machine grows with the square of the number of rows, or faster. A machine on
-explicit features grows with the number of rows alone. Here both learn the same task, rows of two interleaved rings
-with some of the labels wrong, on more and more rows.
+The time of an exact support vector machine grows with the square of the number of rows, or faster. The time of
+a machine on explicit features is proportional to the number of rows. In this example, both learn to distinguish two
+interleaved rings, with some wrong labels, from more and more rows.
 """
 
 # %%
-# The exact machine is run up to 8,000 rows. ``KernelClassifier`` takes the same kernel and goes on.
+# The exact machine is run with up to 8,000 rows, and ``KernelClassifier`` with the same kernel with up to 64,000.
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ for n, (took, accuracy) in zip(SIZES, mapped, strict=True):
     print(f"KernelClassifier  {n:7,} rows  {took:6.2f} s  {accuracy:.1%}")
 
 # %%
-# On few rows the exact machine is the better choice: it is quick and has no approximation. On many rows its line is
-# steeper, and at prediction it has thousands of support vectors to go through, where the other has 256 features.
+# With few rows, the exact machine is the better choice: it is fast and does not approximate anything. With many rows,
+# its time grows more steeply. Predictions also take longer, because it has to go through thousands of support vectors
+# instead of 256 features.
 
 figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
 axes.loglog(SIZES[: len(exact)], [took for took, _ in exact], "s-", color="#1f2328", label="SVC")

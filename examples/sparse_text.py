@@ -1,14 +1,14 @@
 """How can a linear model on sparse text see pairs of words?
 ============================================================
 
-A bag of words is a sparse row of many thousand columns. "not" and "good" each say little; together they say a lot. All
-pairs of 20,000 words are 200 million columns, but a polynomial kernel of degree 2 contains them, and ``HadamardSketch``
-turns it into 1,024 features at the cost of the words that a text has.
+A bag of words is a sparse row with many thousand columns. "not" and "good" mean little by themselves, but a lot
+together. All pairs of 20,000 words would be 200 million columns. A polynomial kernel of degree 2 contains them all, and
+``HadamardSketch`` turns it into 1,024 features, at a cost that depends on the number of words in a text.
 """
 
 # %%
-# The texts are made up: words are drawn at random, and the label depends on whether a *pair* of words occurs together
-# (both or neither). No single word tells anything.
+# The texts are generated: words are drawn at random, and the label depends on whether a *pair* of words occurs together
+# (both or neither). No single word gives any information about the label.
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ X_test, y_test = texts(2000, seed=1)
 print(f"{X.shape[0]:,} texts, {X.shape[1]:,} words, {X.nnz / X.shape[0]:.0f} of them in a text")
 
 # %%
-# A linear kernel cannot do better than guessing; the kernel of degree 2 can. The rows stay sparse throughout.
+# With a linear kernel, a model cannot do better than guessing; with the kernel of degree 2, it can. The rows stay
+# sparse.
 
 KERNELS = {"linear": "linear", "degree 2": Polynomial(2, coef0=1.0)}
 scores = {}
@@ -50,7 +51,8 @@ for name, kernel in KERNELS.items():
     print(f"{name:9} {type(machine.map_).__name__:15} {scores[name]:.1%}")
 
 # %%
-# Any linear model takes the features. A sketch costs O(nnz + D log D) for each row, whatever the number of words.
+# The features can be used with any linear model. A sketch costs O(nnz + D log D) per row, whatever the size of the
+# vocabulary.
 
 sketch = HadamardSketch(Polynomial(2, coef0=1.0), n_components=1024, random_state=0).fit(normalize(X))
 Z = sketch.transform(normalize(X))

@@ -1,13 +1,14 @@
 """My rows are strings. Can a kernel machine learn from them?
 =============================================================
 
-A kernel needs no columns, only a number for each pair of rows. ``Nystrom`` takes any Python function of two objects and
-makes features of its values at a few landmarks, so that a linear model can be learned and new strings predicted.
+Yes. A kernel does not need columns, only a number for each pair of objects. ``Nystrom`` accepts any Python function of
+two objects and computes features from its values at a few landmarks. With these, you can train a linear model and make
+predictions for new strings.
 """
 
 # %%
-# The kernel counts common substrings of three letters, weighted so that each string has length 1. The task is to tell
-# the language of a made-up word by its endings and beginnings.
+# The kernel counts common substrings of three letters, weighted so that each string has length 1. The task is to
+# recognise the language of an invented word by its beginning and its ending.
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ X_test, y_test = words(300, seed=1)
 print(*(f"{word:18} {origin}" for word, origin in zip(X[:5], y[:5], strict=True)), sep="\n")
 
 # %%
-# The function is called for each word and landmark, n x D times, instead of n x n.
+# The function is called once for each word and landmark, n x D times instead of n x n times.
 
 WIDTHS = (5, 10, 20, 40, 80)
 scores = []

@@ -1,14 +1,14 @@
 """I have a minute. How good can the model be?
 ==============================================
 
-``mercer.tune`` starts from what the defaults choose and changes one thing at a time: kernel, bandwidth, scales of
-columns, penalty, loss, width. It judges each change on rows that are held out of the search, and takes none that is
-worse there than the defaults. Given a number of rounds, its choice depends on the seed alone; given minutes, it stops
-in time.
+``mercer.tune`` starts from the default choices and changes one thing at a time: the kernel, the bandwidth, the column
+scales, the penalty, the loss or the number of features. It judges each change on held-out rows, and accepts none that
+is worse than the defaults there. If you give a number of rounds, the result only depends on the seed; if you give a
+time, it stops in time.
 """
 
 # %%
-# Friedman's function of five columns, among ten others that have nothing to do with the target.
+# Friedman's function depends on five columns; ten others have nothing to do with the target.
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1000, random
 scores = {}
 
 # %%
-# What others do with nothing set, what Mercer does with nothing set, and what a round of search brings.
+# Other learners with default settings, Mercer with default settings, and Mercer after a round of search.
 
 scores["SVR, scaled"] = make_pipeline(StandardScaler(), SVR()).fit(X_train, y_train).score(X_test, y_test)
 scores["Mercer, kernel and penalty given"] = (
@@ -43,7 +43,7 @@ for name, score in scores.items():
 print(f"{len(tuned.trials)} trials; best possible R2, for this noise: {1 - 1 / np.var(y_test):.3f}")
 
 # %%
-# Most of the gain comes from the defaults: they learn one scale per column, and columns without meaning shrink.
+# Most of the gain is due to the default settings: they learn one scale per column, which shrinks irrelevant columns.
 
 figure, axes = pyplot.subplots(figsize=(6.5, 2.4), layout="constrained")
 axes.plot(list(scores.values()), list(scores), "o", color="#0072b2")

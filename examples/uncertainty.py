@@ -1,9 +1,9 @@
 """A Gaussian process that knows what it does not know
 ===================================================
 
-A Gaussian process on 20,000 rows: what is noise, what is not known, and what the curve may be.
+A Gaussian process on 20,000 rows distinguishes noise from ignorance and draws curves that agree with the data.
 
-The temperatures of a year have a gap in the summer, where a kernel machine should know that it knows less. Run it with
+The measured temperatures of a year have a gap in the summer, where a model should be less certain. Run it with
 ``python examples/uncertainty.py``.
 """
 
@@ -76,7 +76,7 @@ def main(n_rows: int = 20_000) -> dict[str, float]:
     model, places = found[best], np.array([[0.25], [0.625], [0.9]])
     mean, deviation = model.predict(places, return_std=True)
     noise = float(model.posterior().noise[0]) ** 0.5
-    print(f"\nthe noise has a deviation of {noise:.2f}; the truth is {NOISE:g}")
+    print(f"\nestimated standard deviation of the noise: {noise:.2f}; the truth is {NOISE:g}")
     smooth = model.sample_y(places, 2000, noise=False).std(axis=1)
     for (place,), one, all_of_it, curve in zip(places, mean, deviation, smooth, strict=True):
         where = "in the gap" if GAP[0] < place < GAP[1] else "among rows"
@@ -87,7 +87,7 @@ def main(n_rows: int = 20_000) -> dict[str, float]:
     drawn = model.sample_y(grid, 500, noise=False)
     warmest = grid[drawn.argmax(axis=0), 0]
     low, high = np.quantile(warmest, [0.05, 0.95])
-    print(f"\nthe warmest day is between {low:.3f} and {high:.3f} of the year, by 500 curves drawn")
+    print(f"\nthe warmest day is between {low:.3f} and {high:.3f} of the year, according to 500 random curves")
     return {"noise": noise, "gap": float(smooth[1] / smooth[0]), "best": float(best == "narrow"), "low": low}
 
 

@@ -59,6 +59,11 @@ def test_docstrings_of_public_objects_are_complete():
     assert sorted(findings()) == []
 
 
+def test_functions_have_examples():
+    functions = [thing for thing, owner in public_objects().values() if owner is None and inspect.isfunction(thing)]
+    assert [one.__qualname__ for one in functions if ">>>" not in one.__doc__] == []
+
+
 def test_main_classes_have_examples():
     classes = [thing for thing, owner in public_objects().values() if owner is None and hasattr(thing, "fit")]
     without = [one.__name__ for one in classes if ">>>" not in one.__doc__]

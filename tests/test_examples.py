@@ -211,7 +211,7 @@ def test_the_example_of_intervals_covers_every_region(capsys):
         found = module.main(1500)
     assert found["coast"][0] < 0.85 < 0.95 < found["city"][0]
     assert all(0.83 < by_region < 0.97 for _, by_region in found.values())
-    assert "jackknife+: one fit and no other" in capsys.readouterr().out
+    assert "jackknife+: from a single fit" in capsys.readouterr().out
 
 
 def test_the_example_of_importances_finds_what_matters(capsys):

@@ -213,6 +213,13 @@ def is_rows(X: Any) -> bool:
     -------
     bool
         Whether X can be used as rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.data import as_rows, is_rows
+    >>> is_rows(np.eye(3)), is_rows(as_rows(np.eye(3)))
+    (False, True)
     """
     return hasattr(X, "blocks") and hasattr(X, "sample")
 
@@ -231,6 +238,13 @@ def as_rows(X: Any, random_state: Any = None) -> ArrayRows:
     -------
     ArrayRows
         The rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.data import as_rows
+    >>> as_rows(np.eye(3)).n_features
+    3
     """
     rng = random_state if isinstance(random_state, Stream) else Stream(as_seed(random_state))
     return ArrayRows(X, rng.child("rows"))

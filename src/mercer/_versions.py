@@ -24,7 +24,14 @@ PACKAGES = (
 
 
 def show_versions() -> None:
-    """Print the versions of Mercer, Python, its dependencies and BLAS, and the compiled core in use."""
+    """Print the versions of Mercer, Python, its dependencies and BLAS, and the compiled core in use.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.show_versions()
+    mercer: ...
+    """
     rows = {
         "mercer": __version__,
         "compiled core": _core.ISA or "absent (pure Python, slower)",

@@ -36,6 +36,17 @@ def search_for(
     -------
     PilotSearch or Search
         The search, which starts with ``run``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.choose import search_for
+    >>> from mercer.data import open
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> type(search_for(open(X, X[:, 0]), "regression", rounds=1)).__name__
+    'PilotSearch'
+    >>> type(search_for(open(X, X[:, 0]), "regression", kernels=["gaussian('median')"])).__name__
+    'Search'
     """
     if kernels is None:
         return PilotSearch(table, task, rounds=rounds, **options)

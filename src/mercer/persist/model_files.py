@@ -166,6 +166,18 @@ def load(path: str | os.PathLike[str], *, memory: MemoryArgument = None, trusted
     -------
     FeatureMap, learner, Pipeline or ColumnTransformer
         The model, which predicts exactly, to the bit, what the saved one predicts.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> map = mercer.RandomFourier("gaussian(0.1)", n_components=8, random_state=0).fit(X)
+    >>> path = os.path.join(tempfile.mkdtemp(), "map.mercer")
+    >>> mercer.save(map, path)
+    >>> bool((mercer.load(path).transform(X) == map.transform(X)).all())
+    True
     """
     name, most = os.fspath(path), as_bytes(memory)
     try:

@@ -32,6 +32,16 @@ def comparison_figure(found: Comparison) -> Any:
     -------
     matplotlib.figure.Figure
         The figure, which ``savefig`` writes to a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.data import open
+    >>> from mercer.report import compare, comparison_figure
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> found = compare(open(X, X[:, 0] * X[:, 1]), "regression", maps=["OrthogonalFourier"], features=(16, 32))
+    >>> len(comparison_figure(found).axes)
+    3
     """
     with drawing(13.0, 4.6, panels=3) as (figure, panels):
         for axes, (field, label, _) in zip(panels, PANELS, strict=True):
@@ -75,6 +85,16 @@ def comparison_page(found: Comparison) -> str:
     -------
     str
         The page, which loads nothing from elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.data import open
+    >>> from mercer.report import compare, comparison_page
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> found = compare(open(X, X[:, 0] * X[:, 1]), "regression", maps=["OrthogonalFourier"], features=(16, 32))
+    >>> "OrthogonalFourier" in comparison_page(found)
+    True
     """
     learned = max((one.rows for one in found.entries if one.map != EXACT), default=0)
     fewer = any(one.map == EXACT and one.rows < learned for one in found.entries)

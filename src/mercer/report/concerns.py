@@ -150,6 +150,18 @@ def expected_error(model: Any) -> float:
     -------
     float
         The expected error; NaN if no rule chose the alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> from mercer.report import expected_error
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = X[:, 0] + 0.1 * rng.normal(size=500)
+    >>> model = mercer.KernelRegressor("gaussian(0.1)", n_components=64, alpha="loo", random_state=0).fit(X, y)
+    >>> bool(0.09 < expected_error(model) < 0.12)
+    True
     """
     if not hasattr(model, "alphas_"):
         return math.nan

@@ -98,6 +98,14 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
     -------
     dict of str to callable
         The scores by name, for :func:`mercer.report.bootstrap`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.report import regression_metrics
+    >>> scores = regression_metrics([1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    >>> {name: round(float(score(np.ones(3))), 3) for name, score in scores.items()}
+    {'R2': 0.5, 'RMSE': 0.577, 'MAE': 0.333}
     """
     y = np.asarray(y, dtype=np.float64)
     errors = y - np.asarray(predicted, dtype=np.float64)
@@ -136,6 +144,14 @@ def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -
     -------
     dict of str to callable
         The scores by name, for :func:`mercer.report.bootstrap`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.report import classification_metrics
+    >>> scores = classification_metrics([0, 1, 1, 0], [-1.0, 2.0, -0.5, -2.0])
+    >>> {name: float(score(np.ones(4))) for name, score in scores.items()}
+    {'accuracy': 0.75, 'balanced accuracy': 0.75, 'AUC': 1.0}
     """
     codes, values = np.asarray(codes), np.asarray(values, dtype=np.float64)
     found = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)

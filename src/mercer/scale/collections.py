@@ -26,6 +26,14 @@ def is_collection(X: Any) -> bool:
     -------
     bool
         Whether it is a collection.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from mercer.scale import is_collection
+    >>> is_collection(da.ones(3)), is_collection(np.ones(3))
+    (True, False)
     """
     return "dask" in sys.modules and hasattr(type(X), "__dask_graph__") and type(X).__module__.startswith(HOMES)
 
@@ -46,6 +54,14 @@ def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     -------
     PartitionedTable
         The table.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from mercer.scale import table_of
+    >>> table = table_of(da.ones((6, 2), chunks=(3, 2)), da.zeros(6, chunks=3))
+    >>> table.n_rows
+    6
     """
     from .collection_table import collection_table
 

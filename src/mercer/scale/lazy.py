@@ -58,6 +58,18 @@ def lazily(method: Method) -> Method:
     -------
     callable
         The method, which does as before with other rows.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from mercer.scale import lazily
+    >>> class Doubling:
+    ...     @lazily
+    ...     def transform(self, X):
+    ...         return 2 * X
+    >>> doubled = Doubling().transform(da.ones((4, 2), chunks=(2, 2)))
+    >>> doubled.chunks, float(doubled.sum().compute())
+    (((2, 2), (2,)), 16.0)
     """
 
     @wraps(method)
@@ -134,5 +146,12 @@ def computed(*parts: Any) -> tuple[Any, ...]:
     -------
     tuple
         The arrays.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from mercer.scale import computed
+    >>> computed(da.arange(3), None)
+    (array([0, 1, 2]), None)
     """
     return tuple(part.compute() if is_collection(part) else part for part in parts)
