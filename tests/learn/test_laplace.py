@@ -11,7 +11,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier, kernels
 import mercer
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
-from mercer.learn.laplace import integrated, log_odds_of_means
+from mercer.learn.laplace_approximation import integrated, log_odds_of_means
 
 NEW = np.random.default_rng(9).uniform(-2.8, 2.8, size=(15, 2))
 

@@ -15,7 +15,7 @@ from mercer.kernels import parse
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.pilot import search
 from mercer.learn.pilot.rows import distinct_rows
-from mercer.learn.pilot.settle import fit_cost
+from mercer.learn.pilot.settled_arguments import fit_cost
 from mercer.learn.pilot.trials import not_worse, ridge_trial
 from mercer.learn.pilot.width import wider_widths, width_for
 from mercer.learn.prepare.preparation import Preparation
