@@ -113,7 +113,7 @@ def is_left_to_chance(learner, name):
         return few and learner.map != "nystrom"
     # On the circle of one frequency no distance exceeds a bound, near which many rows may lie, closer to each other than
     # they would be to the mean had they been left out. None of them is then as far as the offset.
-    if name == "check_outliers_fit_predict":
+    if name in ("check_outliers_fit_predict", "check_outliers_train"):
         return few and learner.map != "nystrom"
     # One or two landmarks are drawn by the numbers of rows, as the centres of scikit-learn's KMeans are, which it
     # excepts for that. With more landmarks than different rows nothing is drawn. A kernel that is chosen by the rows is
