@@ -111,8 +111,8 @@ def is_left_to_chance(learner, name):
     # for that. Landmarks keep them apart.
     if name == "check_clustering":
         return few and learner.map != "nystrom"
-    # On the circle of one frequency no distance exceeds a bound, near which many rows may lie, closer to each other than
-    # they would be to the mean had they been left out. None of them is then as far as the offset.
+    # On the circle of one frequency distances are bounded, and many rows may lie near the bound. A row that is left out
+    # is a little further away than the same row in the fit, so that none may reach the offset.
     if name in ("check_outliers_fit_predict", "check_outliers_train"):
         return few and learner.map != "nystrom"
     # One or two landmarks are drawn by the numbers of rows, as the centres of scikit-learn's KMeans are, which it
