@@ -21,7 +21,7 @@ from ...gpu.precision import full_precision
 from ...gpu.split_products import add_second_moments, mirrored
 from ...gpu.transfers import block_rows, sent_blocks
 from ...kernels import Kernel
-from ...maps import FeatureMap, Nystrom
+from ...maps import FeatureMap
 from ...maps.executor import features
 from ...maps.nystrom_parameters import restored
 from ...maps.row_checks import check_rows
@@ -53,7 +53,7 @@ Above it products with all rows are faster than those with rows that are gathere
 
 def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatures:
     """Return the features of tensors by a fitted map: kernel values if it is not whitened."""
-    if isinstance(map, Nystrom) and not map.whiten and isinstance(map.kernel_, Kernel):
+    if map.gives_kernel_values and isinstance(map.kernel_, Kernel):
         values = map.kernel_.tensor_values_at(restored(map.parameters_.landmarks, map.n_features_in_), device, dtype)
         return lambda X, first: values(X)
     return lambda X, first: features(map.fitted_, X, 1, first)
