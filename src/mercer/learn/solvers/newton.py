@@ -395,7 +395,9 @@ class Newton:
             self.left_over = None if is_near else left_over[None]
             energies.append(float(following.max()))
             share = following / np.where(is_open, energy, 1.0)
-            direction = beside(step, is_open) * (turned + beside(step, share) * direction)
+            direction = turned + beside(step, share) * direction
+            if not is_open.all():
+                direction = beside(step, is_open) * direction
             energy = following
         self.is_stale = taken > worth
         self.products_taken.append(taken)
