@@ -6,10 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer import data
 from mercer.learn import KernelCCA, KernelClassifier, KernelPCA, KernelRegressor
+from mercer.learn.solvers.active_rows import Margins
 
 from ..tables import every_pair
 
@@ -129,3 +131,47 @@ def test_logarithms_of_probabilities_that_are_too_small(classes):
     assert found.dtype == np.float32
     assert expected.min() < -146.0
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.array, sp.csr_matrix])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("learner", [KernelClassifier, KernelRegressor])
+def test_rows_that_are_all_equal_give_a_constant(kind, value, learner):
+    targets = Y > 0 if learner is KernelClassifier else Y.astype(float)
+    for dtype in (np.float32, np.float64):
+        rows = kind(np.full((300, 2), value, dtype=dtype))
+        predicted = learner(random_state=0).fit(rows, targets).predict(rows)
+        expected = (Y > 0).mean() > 0.5 if learner is KernelClassifier else Y.mean()
+        np.testing.assert_allclose(predicted.astype(float), float(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e6])
+def test_the_exact_machine_of_few_float32_rows_converges_with_a_large_penalty(C):
+    rows = X.astype(np.float32)
+    exact = {"map": "exact", "C": C, "preparation": None, "random_state": 0, "max_iter": 200}
+    model = KernelClassifier("gaussian(0.3)", **exact).fit(rows, Y)
+    assert model.convergence_.converged
+    assert model.decision_function(rows).dtype == np.float32
+    double = KernelClassifier("gaussian(0.3)", **exact).fit(rows.astype(np.float64), Y)
+    assert model.objective_ == pytest.approx(double.objective_, rel=1e-4)
+
+
+def test_a_kernel_matrix_that_is_not_positive_definite_in_float32_is_refused():
+    gram = np.ones((40, 40), dtype=np.float32)
+    signs = np.where(np.arange(40) % 2, 1.0, -1.0)[:, None]
+    margins = Margins(gram, signs, np.full(40, 1e12), True, 1)
+    with pytest.raises(ValueError, match=r"not positive definite in float32, .* lower C, or give the rows in float64"):
+        margins.minimise(np.zeros((40, 1)), np.zeros(1), None, 1e-4, 10)
+
+
+@pytest.mark.parametrize("solver", ["wide", "landmarks"])
+def test_a_step_that_leads_nowhere_claims_nothing(solver):
+    """The direction of the first step overflows, so that there is none."""
+    map = {"map": "nystrom", "n_components": 64} if solver == "landmarks" else {}
+    model = KernelRegressor("gaussian(0.3)", loss="huber", alpha=1e-300, solver=solver, preparation=None, **map)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, X[:, 0])
+    assert not model.convergence_.converged
+    assert model.gap_ == 1.0
+    assert any(issubclass(one.category, ConvergenceWarning) for one in told)

@@ -8,13 +8,17 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Nystrom, _core
+from mercer.data import ArrayTable
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn.context import FitContext
 from mercer.learn.estimates.memory_estimates import Extent
 from mercer.learn.features.feature_matrix import HeldFeatures
 from mercer.learn.fitting import landmark_fit, placement
+from mercer.learn.losses import SquaredHinge
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers import choice, triangular
-from mercer.learn.solvers.landmarks import LandmarkRoot
+from mercer.learn.solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
 from mercer.learn.solvers.triangular import Triangular
 
 from ..tables import every_value
@@ -442,3 +446,18 @@ def test_blocks_of_a_factor(n, dtype, monkeypatch):
     np.testing.assert_allclose(np.tril(factor.gram(dtype)), np.tril(L.T @ L), atol=eps * np.abs(A).max() * 10)
     with pytest.raises(np.linalg.LinAlgError):
         Triangular.factor(-np.eye(n, dtype=dtype), 1)
+
+
+def test_hessians_are_made_whenever_they_become_worth_their_cost():
+    """Products of unfinished steps add up, and the step before that decision may well have been a finished one."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    Z = Gaussian(0.3)(X, X[:12]).astype(np.float64)
+    values = HeldFeatures(Z, True, 1, Passes(ArrayTable(X), FitContext()))
+    design = LandmarkFeatures(values, LandmarkRoot(Gaussian(0.3)(X[:12], X[:12]), 1e-16, 1))
+    design.spare_bytes = 1e9
+    solver = LandmarkNewton(design, SquaredHinge((X[:, 0] > 0.0).astype(int), 2, np.ones(40)))
+    W, F = np.zeros((13, 1)), np.zeros((40, 1))
+    solver.unfinished, solver.is_stale, solver.products_taken = 10**9, False, [1]
+    step = solver.step(F, solver.gradient(W, F, "gradient"), solver.reach(W, F))
+    assert solver.takes_hessians
+    assert np.isfinite(step).all()

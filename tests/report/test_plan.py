@@ -92,3 +92,16 @@ def test_a_plan_counts_what_solves_the_sums():
     table = mercer.data.open(np.vstack([X] * 10), target=np.tile(Y, 10))
     found = plan(KernelRegressor(n_components=4096, alpha="loo", kernel=None, preparation=None), table)
     assert found.held >= 5 * 8 * 4097**2
+
+
+@pytest.mark.parametrize(("rows", "exact"), [(600, False), (1100, True), (1500, False)])
+def test_a_plan_foresees_that_the_exact_machine_is_taken(rows, exact):
+    X = np.random.default_rng(0).normal(size=(rows, 3))
+    y = np.sin(X[:, 0])
+    learner = KernelRegressor(alpha=0.1, preparation=None, random_state=0)
+    found = plan(learner, mercer.data.open(np.column_stack([X, y]), target=3))
+    assert (found.map == "exact") == exact
+    assert (learner.fit(X, y).solver_.name == "exact") == exact
+    if exact:
+        assert found.width == rows
+        assert found.held >= 8 * rows**2

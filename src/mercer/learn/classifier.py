@@ -591,7 +591,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
         fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
-        exact = ExactFit(fit, map, loss)
+        exact = ExactFit.of(fit, map, loss)
         machine = exact.minimise(float(self.tol), int(self.max_iter), left_out[:0] if few else left_out)
         warn_unless_converged(machine.report, ADVICE)
         self.map_, self.convergence_ = machine.map, machine.report

@@ -218,6 +218,23 @@ class AdditiveMachine(ColumnEffects, ABC):
             self._take_over(machine)
         return self
 
+    def foreseen(self, table: Table) -> Self:
+        """Return the learner as far as a fit is known beforehand: with ``map="exact"`` where "auto" will take it.
+
+        A pilot may still choose another width, with which the exact machine is cheaper, or no longer so.
+
+        Parameters
+        ----------
+        table : Table
+            The training rows.
+
+        Returns
+        -------
+        KernelRegressor or KernelClassifier
+            The learner itself, or a copy that is not fitted.
+        """
+        return self._exact_if_cheaper(self, table, FitContext(), 1)
+
     def _exact_if_cheaper(self, machine: Self, table: Table, context: FitContext, columns: int) -> Self:
         """Return the exact machine if map and width are left open and it costs no more; otherwise the machine itself.
 

@@ -79,7 +79,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     >>> found.map, found.rows, found.columns, found.held
     ('Nystrom', 1000, 2, 3440016)
     """
-    n_rows = table.n_rows
+    n_rows, learner = table.n_rows, learner.foreseen(table)
     chosen = expected_map(learner, n_rows)
     width = chosen.width_for(n_rows)
     extent = Extent(width, n_rows, decision_columns(learner, table), precision_of(table.head().X), learner.n_jobs)

@@ -35,6 +35,8 @@ NEAR = 1e-3
 WATCHED = 1.25
 """Rows whose margin is smaller are checked in every round, all others in the first and the last."""
 ROUNDS = 20
+FEW_ROWS = 4096
+"""The most rows whose kernel values are in float64 in any case: those of float32 do not resolve what a large C asks."""
 LEFT_OUT_STEPS = 2
 """The number of Newton steps without the rows that are left out."""
 
@@ -52,7 +54,7 @@ class ExactMachine(NamedTuple):
 
 
 class ExactFit(NamedTuple):
-    """How the exact machine of one fit is found.
+    """How the exact machine of one fit is found; :meth:`of` chooses the precision of kernel values.
 
     Parameters
     ----------
@@ -66,6 +68,12 @@ class ExactFit(NamedTuple):
     fit: LandmarkFit
     asked: FeatureMap
     loss: SquaredHinge
+
+    @classmethod
+    def of(cls, fit: LandmarkFit, asked: FeatureMap, loss: SquaredHinge) -> ExactFit:
+        """Return the fit, in float64 if there are few rows."""
+        few = fit.rows.n_rows <= FEW_ROWS and fit.rows.dtype != np.float64
+        return cls(fit._replace(rows=fit.rows.in_float64()) if few else fit, asked, loss)
 
     def minimise(self, tol: float, max_iter: int, left_out: RowNumbers) -> ExactMachine:
         """Return the machine with the smallest loss, and decision values of ``left_out`` rows from one without them."""

@@ -343,8 +343,11 @@ def kernels_of(scale: str | None, of: Iterable[tuple[Family, Iterable[float]]], 
 
 
 def total_variance(X: Any) -> float:
-    """Return the sum of the variances of the columns; 1 if no column varies."""
+    """Return the sum of the variances of the columns; 1 if no column varies by more than rounding."""
     if sp.issparse(X):
-        squares = X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))
-        return float(np.asarray(squares).sum()) or 1.0
-    return float(X.var(axis=0).sum()) or 1.0
+        X = X.astype(np.float64)
+        squares, means = np.asarray(X.multiply(X).mean(axis=0)), np.asarray(X.mean(axis=0))
+        variances, rounding = squares - means**2, 1e-14 * squares
+    else:
+        variances, rounding = X.var(axis=0, dtype=np.float64), 1e-28 * X.mean(axis=0, dtype=np.float64) ** 2
+    return float(variances[variances > rounding].sum()) or 1.0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._defaults import LEARNER_WIDTH, WIDEST_LEARNER
 from ..._random import Stream
 from ...data.block import Block
-from ...kernels import Kernel, parse
+from ...kernels import Gaussian, Kernel, parse
 from ...kernels.defaults import GAUSSIAN
 from ...maps import FeatureMap, Nystrom
 from ...maps.rules import feature_map
@@ -120,7 +120,7 @@ def settled(
     scales = scales_for(preparation, model.asked_scale)
     columns_of_targets = 1 if targets is None else targets.shape[1]
     known = seed, sample, columns_of_targets
-    by_rules = Settled(None, kernel or GAUSSIAN, width, preparation.rescaled(scales[0]), *known)
+    by_rules = Settled(None, kernel or usual_kernel(unscaled), width, preparation.rescaled(scales[0]), *known)
     if targets is None:
         return by_rules
     weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight, dtype=np.float64)
@@ -154,6 +154,13 @@ def settled(
     # A rule for a bandwidth is applied to all rows, unless columns were learned with what it gave for these.
     settled_kernel = parse(choice.kernel) if kernel is None or learned is not None else kernel
     return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, *known)
+
+
+def usual_kernel(X: Any) -> Kernel:
+    """Return the kernel of rows that give no choice: the Gaussian one, with a fixed bandwidth if they are all equal."""
+    if X.shape[0] == 0 or X.shape[1] == 0 or abs(X.max(axis=0) - X.min(axis=0)).max() > 0.0:
+        return GAUSSIAN
+    return Gaussian(1.0)
 
 
 def fit_cost(loss: str, n_rows: int, width: int, n_columns: int, alpha: float) -> float:

@@ -146,7 +146,13 @@ class Margins(NamedTuple):
         # With S u = y - b and S v = 1, u - r v adds up to 0 for the rise r = sum u / sum v of the intercept.
         targets = np.column_stack([self.signs[rows, column] - offset, np.ones(len(rows))])
         with single_threaded_blas():
-            factor = scipy.linalg.cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
+            try:
+                factor = scipy.linalg.cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                raise ValueError(
+                    f"the kernel matrix of {len(rows)} rows is not positive definite in {system.dtype}, although "
+                    "0.5 / C is added to its diagonal: lower C, or give the rows in float64"
+                ) from None
             u, v = scipy.linalg.cho_solve(factor, targets.astype(system.dtype), check_finite=False).T.astype(np.float64)
         if not self.intercept:
             return u, 0.0

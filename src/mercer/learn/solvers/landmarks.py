@@ -255,6 +255,7 @@ class LandmarkNewton(Newton):
             self.takes_hessians = self.unfinished >= self.steps_worth_fresh_factors(F)
         if self.takes_hessians:
             self.preconditioner = None
+            self.is_stale = self.is_stale or self.factors is None
             return super().refresh(F)
         total = float(column_sums(self.loss.curvature(F)).sum())
         curvature = total / (self.loss.n_columns * self.design.n_features)

@@ -63,6 +63,8 @@ MOST_PRODUCTS = 50
 """The smallest number of conjugate gradient steps with fresh factors: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
 """What intercepts may be from their best, as a share of the gap that ends the steps."""
+FOUND = 1e-28
+"""A column of a step is left as it is where less than this share of its first energy is left: rounding errors."""
 STILL = 4
 """The number of steps without progress after which the search for a smaller objective ends."""
 
@@ -132,6 +134,8 @@ class Newton:
         self.products_taken: list[int] = []
         """The number of conjugate gradient steps in every Newton step."""
         self.steps_to_come = 0.0
+        self.left_over: Matrix | None = None
+        """What the last step has left of its model, as the preconditioner sees it, where it ended too early."""
         together = loss.problems[:, None] == loss.problems
         alone = together.sum(axis=1) == 1
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
@@ -247,10 +251,14 @@ class Newton:
     def decrement(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         """Return the relative decrease that the quadratic model still allows; the largest of several tasks.
 
-        It is infinite if the step leads up: then only rounding errors are left, and it says nothing.
+        It is infinite if the step leads up, or nowhere although there is a slope: then it says nothing.
         """
-        left = -0.5 * self.by_task(gradient * step) / (1.0 - self.forcing**2)
-        return largest_share(np.where(left < 0.0, np.inf, left), values)
+        found = -0.5 * self.by_task(gradient * step)
+        left = found / (1.0 - self.forcing**2)
+        if self.left_over is not None:
+            left = np.maximum(left, found + 0.5 * self.by_task(self.left_over))
+        is_none = (left < 0.0) | ((found == 0.0) & (self.by_task(np.abs(gradient)) > 0.0))
+        return largest_share(np.where(is_none, np.inf, left), values)
 
     def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
         """Return the shift to the best intercepts, accurate to a small fraction of ``enough``."""
@@ -353,9 +361,10 @@ class Newton:
         step, residual = np.zeros_like(gradient), -gradient
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
-        goal = self.forcing**2 * energy
+        goal, negligible = self.forcing**2 * energy, np.maximum(FOUND * energy, np.finfo(np.float64).tiny)
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
         rows, fallen = nonzero_rows(self.loss.curvature(F)), np.zeros_like(energy)
+        self.left_over = None
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < most:
             what = "conjugate gradients"
@@ -365,7 +374,8 @@ class Newton:
             curved = held * direction + bent
             taken += 1
             with np.errstate(over="ignore", invalid="ignore"):
-                length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
+                is_open = energy > negligible
+                length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny) * is_open
                 further, residual = step + length * direction, residual - length * curved
                 turned = self.precondition(residual)
                 following = self.sums(residual * turned)
@@ -379,8 +389,9 @@ class Newton:
             is_near = (following <= goal).all()
             if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
                 break
+            self.left_over = None if is_near else (residual * turned).sum(axis=0)[None]
             energies.append(float(following.max()))
-            direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
+            direction = is_open * (turned + following / np.where(is_open, energy, 1.0) * direction)
             energy = following
         self.is_stale = taken > worth
         self.products_taken.append(taken)
