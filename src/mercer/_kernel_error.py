@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from ._array import is_foreign, is_sparse, to_numpy
 from .kernels.families import inner_products
-from .maps import FeatureMap, Nystrom
+from .maps import FeatureMap
 from .maps.nystrom_parameters import restored
 
 BLOCK_ELEMENTS = 1 << 22
@@ -85,7 +85,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
 
 def whitened(map: FeatureMap) -> FeatureMap:
     """Return a fitted map whose inner products are estimates, which whitens plain kernel values at landmarks."""
-    if not isinstance(map, Nystrom) or map.whiten:
+    if not map.gives_kernel_values:
         return map
     landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
     return clone(map).set_params(kernel=map.kernel_, landmarks=landmarks, whiten=True).fit(landmarks)

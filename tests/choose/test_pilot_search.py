@@ -339,6 +339,14 @@ def test_a_search_ends_within_its_time_and_uses_it(monkeypatch, seconds, ending)
     assert seconds < 100.0 or not any("lack of time" in note for note in found.notes)
 
 
+def test_time_is_kept_for_what_follows_the_fit(monkeypatch):
+    time = Simulated(monkeypatch)
+    y = np.sin(6.0 * X[:, 0]) * np.cos(6.0 * X[:, 1])
+    found = search(y, features=256, rounds=None, seconds=25.0, ending=lambda fit: 12.0).run()
+    assert len(found.trials) > 1
+    assert time.now <= 13.0
+
+
 def test_what_does_not_begin_in_time_is_the_default(monkeypatch):
     Simulated(monkeypatch, first=10.0)
     found = search(seconds=12.0, rounds=None).run()

@@ -97,6 +97,7 @@ def test_second_moments(device, dtype, exact, monkeypatch):
 def test_triangular(device, dtype, monkeypatch):
     monkeypatch.setattr("mercer.gpu.triangular.SMALL", 16)
     monkeypatch.setattr("mercer.gpu.triangular.PANEL", 32)
+    monkeypatch.setattr("mercer.gpu.triangular.BLOCK", 40)  # three blocks of 30 rows
     A = rows(90, 120)
     A = A @ A.T + np.eye(90)
     B, error = rows(90, 3, seed=1), 1e-12 if dtype == np.float64 else 1e-4
@@ -104,6 +105,7 @@ def test_triangular(device, dtype, monkeypatch):
     for factor in (
         DeviceTriangular.factor(device, device.sent(A, dtype)),
         DeviceTriangular.factor(device, device.sent(A, dtype)).inverted(),
+        DeviceTriangular.factor(device, device.sent(A)).inverted().rounded(dtype),
     ):
         for found, wanted in (
             (factor.solve(B), np.linalg.solve(expected, B)),
@@ -115,7 +117,11 @@ def test_triangular(device, dtype, monkeypatch):
             (np.tril(device.received(factor.gram(dtype))), np.tril(expected.T @ expected)),
         ):
             assert found.dtype == dtype
+            assert found.shape == wanted.shape
             np.testing.assert_allclose(found, wanted, rtol=error, atol=error * np.abs(wanted).max())
+        sent = device.sent(B, dtype)
+        assert isinstance(factor.inverse_times(sent), torch.Tensor)
+        np.testing.assert_array_equal(device.received(factor.inverse_times(sent)), factor.inverse_times(B))
     with pytest.raises(np.linalg.LinAlgError):
         DeviceTriangular.factor(device, device.sent(A - 2.0 * np.abs(A).max() * np.eye(90), dtype))
     with pytest.raises(np.linalg.LinAlgError):

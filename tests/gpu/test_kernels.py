@@ -9,6 +9,7 @@ import pytest
 
 import mercer
 from mercer import _array, gpu
+from mercer.gpu.device import ON_THE_PROCESSOR, Device
 from mercer.gpu.kernels import compiler
 from mercer.gpu.kernels.compiler import SOURCES
 from mercer.gpu.kernels.sketch_entries import sketch_entries
@@ -18,6 +19,7 @@ from mercer.kernels import (
     ArcCosine,
     Exponential,
     Gaussian,
+    Hellinger,
     Laplacian,
     Linear,
     Matern,
@@ -60,6 +62,11 @@ CASES = {
     "maclaurin, exact terms": (mercer.RandomMaclaurin, Exponential(0.02), {"exact_terms": True}, NARROW, 96),
     "maclaurin, nested": (mercer.RandomMaclaurin, Polynomial(2).of(Polynomial(2, gamma=0.02)), {}, NARROW, 64),
     "maclaurin, frequencies": (mercer.RandomMaclaurin, Exponential(0.5).of(Gaussian(0.01)), {}, NARROW, 64),
+    "additive": (mercer.AdditiveMap, 2.0 * AdditiveChi2(), {}, NARROW, 280),
+    "additive, no frequency": (mercer.AdditiveMap, Hellinger(), {}, NARROW, NARROW),
+    "taylor": (mercer.TaylorSketch, Exponential(0.02), {}, NARROW, 333),
+    "taylor, about a point": (mercer.TaylorSketch, Gaussian(0.01), {}, NARROW, 256),
+    "taylor, along a direction": (mercer.TaylorSketch, Polynomial(3, gamma=0.05, coef0=0.4), {}, NARROW, 300),
     "quasi": (mercer.QuasiFourier, Gaussian(0.01), {}, 8, 64),
 }
 RELU = {"relu": (mercer.RandomRelu, 2.0 * ArcCosine(), {}, NARROW, 65)}
@@ -122,6 +129,31 @@ def test_rectified_products_are_written_in_place(launched, monkeypatch):
         X[7, 3] = wrong
         with pytest.raises(ValueError, match=message):
             features.transform(torch.from_numpy(X))
+
+
+RADIAL = [Gaussian(0.02), *(Matern(nu, length_scale=9.0) for nu in (0.5, 1.5, 2.5))]
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+@pytest.mark.parametrize("columns", [3, 37])
+def test_radial_kernels_by_differences(kernel, columns, launched, monkeypatch):
+    """As in float64, even of close rows far from the origin; landmarks that are wide or have many digits are left."""
+    monkeypatch.setattr(compiler, "runs_on", lambda place: True)
+    device = Device(ON_THE_PROCESSOR)
+    X = (5.0 * rows(300, columns) + 1000.0).astype(np.float32)
+    landmarks = np.concatenate([X[7:140], X[:2] + np.float32(1e-2)]).astype(np.float64)
+    found = kernel.tensor_values_at(landmarks, device, np.float32)(torch.from_numpy(X))
+    assert launched == ["radial_values"]
+    assert found.dtype == torch.float32
+    expected = kernel.gram(X.astype(np.float64), landmarks)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=2e-7)
+    np.testing.assert_array_equal(np.diag(found.numpy()[7:140]), np.ones(133))
+    for others, dtype in ((landmarks + 1e-9, np.float32), (landmarks, np.float64), (np.ones((2, 129)), np.float32)):
+        values = kernel.tensor_values_at(others, device, dtype)
+        there = torch.ones((1, others.shape[1]), dtype=device.type_of(dtype))
+        np.testing.assert_allclose(values(there).numpy(), kernel.gram(there.double().numpy(), others), atol=1e-6)
+    assert launched == ["radial_values"]
+    assert tuple(kernel.tensor_values_at(landmarks, device, np.float32)(torch.from_numpy(X[:0])).shape) == (0, 135)
 
 
 def wrapped():
@@ -216,7 +248,9 @@ def test_rows_with_long_phases_are_mapped_in_float64(case, launched):
     np.testing.assert_allclose(Z.numpy(), features.transform(X.astype(np.float64)), atol=2e-6)
 
 
-@pytest.mark.parametrize("case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier"])
+@pytest.mark.parametrize(
+    "case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier", "additive", "taylor"]
+)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_rows_that_are_not_finite_are_named(case, wrong, launched):
     features, X = fitted(case)
@@ -225,7 +259,7 @@ def test_rows_that_are_not_finite_are_named(case, wrong, launched):
         features.transform(torch.from_numpy(X))
 
 
-@pytest.mark.parametrize("case", ["hadamard", "srht", "tensor"])
+@pytest.mark.parametrize("case", ["hadamard", "srht", "tensor", "taylor"])
 def test_rows_that_overflow_are_named(case, launched):
     features, X = fitted(case)
     X[9] *= 1e20
@@ -233,7 +267,7 @@ def test_rows_that_overflow_are_named(case, launched):
         features.transform(torch.from_numpy(X))
 
 
-@pytest.mark.parametrize("case", ["structured", "hadamard", "srht", "tensor", "fourier"])
+@pytest.mark.parametrize("case", ["structured", "hadamard", "srht", "tensor", "fourier", "additive", "taylor"])
 def test_rows_and_features_may_have_gaps_in_memory(case, launched):
     features, X = fitted(case)
     expected = features.transform(torch.from_numpy(X))

@@ -16,7 +16,7 @@ from mercer._random import Stream
 from mercer.data.block import Block, part_of
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.passes.scan_plan import RowSample
-from mercer.learn.pilot.settle import scales_for
+from mercer.learn.pilot.settled_arguments import scales_for
 from mercer.learn.prepare.offsets_and_factors import WIDEST
 from mercer.learn.prepare.preparation import Preparation
 from mercer.learn.prepare.tails import centre_and_spread

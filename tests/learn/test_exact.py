@@ -11,7 +11,7 @@ import mercer
 from mercer import Nystrom
 from mercer.kernels import Gaussian, Matern
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
-from mercer.learn.fitting import exact_fit, exact_rows
+from mercer.learn.fitting import exact_hinge, exact_rows
 from mercer.learn.solvers.active_rows import Margins
 
 from .test_landmarks import problem
@@ -38,7 +38,7 @@ def brute_force(K, signs, weight, intercept):
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("candidates", [100, 1024])
 def test_the_objective_is_the_least_one(classes, intercept, candidates, monkeypatch):
-    monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", candidates)
+    monkeypatch.setattr(exact_hinge, "CANDIDATE_LANDMARKS", candidates)
     X, y = problem(n=250, classes=classes)
     weight = np.random.default_rng(0).uniform(0.2, 2.0, len(X))
     model = KernelClassifier(
@@ -63,10 +63,10 @@ def test_it_is_the_machine_on_all_rows(kernel):
 
 
 def test_rows_that_the_candidates_miss_join(monkeypatch):
-    monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", 300)
+    monkeypatch.setattr(exact_hinge, "CANDIDATE_LANDMARKS", 300)
     X, y = problem(n=600)
     expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y)
-    monkeypatch.setattr(exact_fit.ExactFit, "candidate_values", lambda fit, _: 2.0 * fit.loss.signs)
+    monkeypatch.setattr(exact_hinge.ExactFit, "candidate_values", lambda fit, _: 2.0 * fit.loss.signs)
     found = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y)
     assert found.convergence_.passes > 1
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=5e-3)

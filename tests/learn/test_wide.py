@@ -17,10 +17,10 @@ from mercer.learn.features.feature_matrix import HeldFeatures
 from mercer.learn.fitting import loss_fit
 from mercer.learn.losses import Squared
 from mercer.learn.passes.fit_passes import Passes
-from mercer.learn.solvers import wide
+from mercer.learn.solvers import wide_newton
 from mercer.learn.solvers.choice import is_wide, works_wide
 from mercer.learn.solvers.conjugate_gradients import solver_for
-from mercer.learn.solvers.wide import SampledFeatures, WideNewton, sample_size
+from mercer.learn.solvers.wide_newton import SampledFeatures, WideNewton, sample_size
 from mercer.learn.solvers.wide_ridge import MOST_LANDMARKS, RowPreconditioner, WideRidge, landmark_count
 from mercer.learn.statistics import chunk_rows
 from mercer.persist import train
@@ -331,7 +331,7 @@ def test_a_preconditioner_that_has_lost_its_sign_is_passed_over_for_a_step(monke
 
 @pytest.mark.parametrize("memory", [pytest.param(None, marks=pytest.mark.full), 1000])
 def test_bits_do_not_depend_on_threads(monkeypatch, memory):
-    monkeypatch.setattr(wide, "BLOCK_BYTES", 1)  # blocks of a few rows
+    monkeypatch.setattr(wide_newton, "BLOCK_BYTES", 1)  # blocks of a few rows
     X, Y, y = problem()
     ridge = [
         KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n, alpha=1.0, preparation=None).fit(X, Y)
@@ -370,7 +370,7 @@ def test_a_sample_of_all_rows_is_the_hessian(intercept):
 
 @pytest.mark.parametrize("most_bytes", [0.0, 50 * 40 * 8, 1e9])
 def test_features_of_a_sample_in_parts(monkeypatch, most_bytes):
-    monkeypatch.setattr(wide, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(wide_newton, "BLOCK_BYTES", 1)
     Z, made = RNG.normal(size=(101, 40)), []
     sample = SampledFeatures(lambda rows: made.append(rows) or Z[rows], Z.shape, most_bytes, 2)
     np.testing.assert_allclose(np.tril(sample.gram()), np.tril(Z @ Z.T), atol=1e-12)
@@ -378,7 +378,9 @@ def test_features_of_a_sample_in_parts(monkeypatch, most_bytes):
     made.clear()
     np.testing.assert_allclose(sample.products(W), Z @ W, atol=1e-12)
     np.testing.assert_allclose(sample.transposed(R), Z.T @ R, atol=1e-12)
-    assert max([rows.stop - rows.start for rows in made], default=0) == (0 if most_bytes == 1e9 else wide.LEAST_BLOCK)
+    assert max([rows.stop - rows.start for rows in made], default=0) == (
+        0 if most_bytes == 1e9 else wide_newton.LEAST_BLOCK
+    )
 
 
 def test_rows_become_fewer_where_features_are_more():
@@ -516,7 +518,7 @@ def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_few_rows_are_left_out_one_by_one(loss, monkeypatch):
     """As with second moments: by products of rows, where the features of all have no room."""
-    monkeypatch.setattr(wide, "BLOCK_BYTES", 0)  # so that they are made a few rows at a time
+    monkeypatch.setattr(wide_newton, "BLOCK_BYTES", 0)  # so that they are made a few rows at a time
     X, _, labels = problem(60)
     given = {"map": features(100), "loss": loss, "C": [0.5, 2.0], "tol": 1e-9}
     model = KernelClassifier(

@@ -438,7 +438,7 @@ def test_machines_on_plain_kernel_values_go_on(name, tmp_path, monkeypatch):
 def test_machines_on_landmarks_go_on_from_every_stage(arguments, tmp_path, monkeypatch):
     """The first machine, the one on all landmarks and the exact one have passes of the same names."""
     monkeypatch.setattr("mercer.learn.fitting.landmark_fit.LEAST_PILOT", 8)
-    monkeypatch.setattr("mercer.learn.fitting.exact_fit.CANDIDATE_LANDMARKS", 24)
+    monkeypatch.setattr("mercer.learn.fitting.exact_hinge.CANDIDATE_LANDMARKS", 24)
     X, y = problem()
     model = KernelClassifier(Gaussian(0.3), n_components=24, C=10.0, random_state=0, **arguments)
     checkpoint, output, states = tmp_path / "model.checkpoint", tmp_path / "model", []

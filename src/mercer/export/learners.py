@@ -22,13 +22,13 @@ from ..learn.machine import KernelMachine
 from ..learn.solvers.choice import has_landmark_values
 from ..learn.targets.labels import Tasks
 from ..learn.training_rows.region import MARGIN
-from ..maps import FeatureMap, Nystrom
+from ..maps import FeatureMap
 from ..maps.fitted_map import FittedMap
 from . import namespace as xp
 from .domains import check_rows
 from .errors import NotExportedError
 from .operations.kernel_values import diagonal
-from .prepared_rows import nearest, outside, prepared
+from .prepared_rows import nearest, outside, prepared, refuse_infinities
 from .symbol import Symbol
 
 Matrix = NDArray[np.float64]
@@ -87,6 +87,7 @@ def linear_values(
 @answers.register
 def _(model: FeatureMap, X: Symbol) -> Answers:
     xp.any(xp.isnan(X))
+    refuse_infinities(X)
     check_rows(model.kernel_, X)
     return {"features": mapped(model.fitted_, X)}
 
@@ -107,7 +108,7 @@ def _(model: KernelCCA, X: Symbol) -> Answers:
 def _(model: KernelKMeans, X: Symbol) -> Answers:
     rows = rows_of(model, X)
     Z = mapped(model.map_.fitted_, rows)
-    is_plain = has_landmark_values(model.map_) and not model.map_.whiten
+    is_plain = has_landmark_values(model.map_) and model.map_.gives_kernel_values
     kernel = model.map_.kernel_
     own = diagonal(kernel, rows.astype(np.float64)).astype(Z.dtype) if is_plain else xp.sum(Z * Z, axis=1)
     products = Z @ np.ascontiguousarray(model.centres_.T.astype(Z.dtype))
@@ -121,7 +122,7 @@ def _(model: KernelNovelty, X: Symbol) -> Answers:
     Z = mapped(model.map_.fitted_, rows)
     turned = (Z - model.mean_.astype(Z.dtype)) @ np.ascontiguousarray(model.whitening_.T.astype(Z.dtype))
     scores = -xp.sum(turned * turned, axis=1)
-    if isinstance(model.map_, Nystrom):
+    if model.map_.has_landmarks:
         own = diagonal(model.map_.kernel_, rows.astype(np.float64)).astype(Z.dtype)
         missed = xp.maximum(own - xp.sum(Z * Z, axis=1), 0.0)
         scores = scores - missed / float(model.penalty_)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .device import Device, Tensor
+from .kernels import compiler
+from .kernels.radial_values import MOST_COLUMNS, radial_values
 from .precision import full_precision
 
 CANCELLED = 1e-6
@@ -38,16 +40,31 @@ def squared_distances(device: Device, X: Tensor, landmarks: Landmarks) -> Tensor
     with full_precision(device):
         distances = device.torch.addmm(landmarks.norms, X, landmarks.rows.T, alpha=-2.0)
     distances += norms[:, None]
-    if X.dtype == device.torch.float64:
-        near = distances <= CANCELLED * (norms[:, None] + landmarks.norms)
-        i, j = near.nonzero(as_tuple=True)
-        distances[i, j] = (X[i] - landmarks.rows[j]).square().sum(dim=1)
-    return distances.clamp_min_(0.0)
+    if X.dtype != device.torch.float64:
+        return distances.clamp_min_(0.0)
+    # A bound for all landmarks of a row first, since one for every pair would take another matrix.
+    i, j = (distances <= CANCELLED * (norms + landmarks.norms.max())[:, None]).nonzero(as_tuple=True)
+    is_near = distances[i, j] <= CANCELLED * (norms[i] + landmarks.norms[j])
+    i, j = i[is_near], j[is_near]
+    distances[i, j] = (X[i] - landmarks.rows[j]).square().sum(dim=1)  # all others are above 0
+    return distances
 
 
 def radial_block(device: Device, X: Tensor, landmarks: Landmarks, shape: str, scale: float) -> Tensor:
     """Return a radial kernel of rows and landmarks, by its name in the compiled core and its scale."""
     return SHAPES[shape](squared_distances(device, X, landmarks), scale)
+
+
+def by_differences(device: Device, landmarks: Tensor, shape: str, scale: float) -> Callable[[Tensor], Tensor] | None:
+    """Return a function of float32 rows that computes a radial kernel from differences.
+
+    None where landmarks, given in float64, have more digits or too many columns, or the device has no compiler.
+    """
+    rounded = landmarks.float().contiguous()
+    is_suitable = landmarks.shape[1] <= MOST_COLUMNS and bool((rounded.double() == landmarks).all())
+    if not (is_suitable and compiler.runs_on(device.place)):
+        return None
+    return lambda X: radial_values(X, rounded, shape, scale)
 
 
 def dot_product_block(device: Device, X: Tensor, landmarks: Tensor) -> Tensor:

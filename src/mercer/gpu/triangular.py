@@ -17,6 +17,11 @@ from .precision import full_precision
 
 SMALL = 1024
 """The number of rows of a triangle that is inverted as a whole."""
+BLOCK = 8192
+"""The most rows of a block on the diagonal whose inverse is kept, which costs as much as hundreds of products.
+
+An inverse of the whole triangle would take the cube of its rows, as much as the factor itself.
+"""
 PANEL = 2048
 """The number of columns of products of triangles, and of inverses, that are computed at once."""
 
@@ -63,34 +68,61 @@ class DeviceTriangular:
         return np.dtype(str(self.lower.dtype).removeprefix("torch."))
 
     @cached_property
-    def inverse(self) -> Tensor:
-        """L^-1."""
-        found = self.device.torch.zeros_like(self.lower)
-        _invert(self.device, self.lower, found)
+    def _inverses(self) -> list[tuple[slice, Tensor]]:
+        """The blocks on the diagonal and their inverses."""
+        found, n = [], len(self)
+        count = -(-n // BLOCK)
+        for number in range(count):
+            block = slice(n * number // count, n * (number + 1) // count)
+            lower = self.lower[block, block]
+            inverse = self.device.torch.zeros_like(lower)
+            _invert(self.device, lower, inverse)
+            found.append((block, inverse))
         return found
 
-    def _sent(self, B: Values) -> Tensor:
+    def rounded(self, dtype: DTypeLike) -> DeviceTriangular:
+        """Return the same matrix in another precision, and what is known of its inverse."""
+        wanted = self.device.type_of(dtype)
+        other = DeviceTriangular(self.device, self.lower.to(wanted))
+        if self._is_inverted:
+            other._inverses = [(block, inverse.to(wanted)) for block, inverse in self._inverses]
+        return other
+
+    def _sent(self, B: Values | Tensor) -> Tensor:
         return self.device.sent(B, self.dtype)
 
     def solved(self, B: Tensor) -> Tensor:
-        """Return L^-1 B, as a product if the inverse is known; see :meth:`inverted`."""
-        if self._is_inverted:
-            return self.inverse @ B
-        return self.device.torch.linalg.solve_triangular(self.lower, B, upper=False)
+        """Return L^-1 B, by products of blocks if their inverses are known; see :meth:`inverted`."""
+        torch = self.device.torch
+        if not self._is_inverted:
+            return torch.linalg.solve_triangular(self.lower, B, upper=False)
+        X = torch.empty_like(B, memory_format=torch.contiguous_format)
+        for block, inverse in self._inverses:
+            above = slice(0, block.start)
+            right = torch.addmm(B[block], self.lower[block, above], X[above], alpha=-1) if block.start else B[block]
+            torch.mm(inverse, right, out=X[block])
+        return X
 
     def solved_transposed(self, B: Tensor) -> Tensor:
         """L^-T B."""
-        if self._is_inverted:
-            return self.inverse.T @ B
-        return self.device.torch.linalg.solve_triangular(self.lower.T, B, upper=True)
+        torch, turned = self.device.torch, self.lower.T
+        if not self._is_inverted:
+            return torch.linalg.solve_triangular(turned, B, upper=True)
+        X = torch.empty_like(B, memory_format=torch.contiguous_format)
+        for block, inverse in reversed(self._inverses):
+            below = slice(block.stop, len(self))
+            is_last = block.stop == len(self)
+            right = B[block] if is_last else torch.addmm(B[block], turned[block, below], X[below], alpha=-1)
+            torch.mm(inverse.T, right, out=X[block])
+        return X
 
     @property
     def _is_inverted(self) -> bool:
-        return "inverse" in self.__dict__
+        return "_inverses" in self.__dict__
 
     def inverted(self) -> DeviceTriangular:
-        """Compute the inverse and return the object itself, for many solutions, each of which is then a product."""
-        _ = self.inverse
+        """Invert the blocks on the diagonal and return the object itself: for many solutions, each by products."""
+        _ = self._inverses
         return self
 
     def solve(self, B: Values) -> Values:
@@ -101,10 +133,11 @@ class DeviceTriangular:
         """L^-T B."""
         return self.device.received(self.solved_transposed(self._sent(B)))
 
-    def inverse_times(self, B: Values) -> Values:
-        """A^-1 B."""
+    def inverse_times(self, B: Values | Tensor) -> Values | Tensor:
+        """A^-1 B, of the same kind as B."""
         with full_precision(self.device):
-            return self.device.received(self.solved_transposed(self.solved(self._sent(B))))
+            found = self.solved_transposed(self.solved(self._sent(B)))
+        return self.device.received(found) if isinstance(B, np.ndarray) else found
 
     def times(self, B: Values) -> Values:
         """L B."""

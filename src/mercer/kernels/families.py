@@ -16,7 +16,7 @@ from .._array import Array, canonical_csr, dense, squares
 from .._random import Stream
 from .._tiles import TILE, tiles
 from ..gpu.device import Device
-from ..gpu.kernel_blocks import Landmarks, dot_product_block, radial_block
+from ..gpu.kernel_blocks import Landmarks, by_differences, dot_product_block, radial_block
 from .base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
@@ -270,6 +270,9 @@ class Radial(ShiftInvariant):
         if self.chart is not None:
             factors = device.sent(self.coordinates(np.ones((1, centres.shape[1]))), np.float64)
             centres = centres * factors
+        differences = None
+        if self.chart is None and dtype == np.float32:
+            differences = by_differences(device, centres, shape, scale)
         exact = Landmarks.of(centres)
         rounding = float(np.finfo(np.float32).eps * float(exact.norms.max()))
         used = device.type_of(np.float32 if dtype == np.float32 and self._takes_rounding(rounding) else np.float64)
@@ -277,6 +280,8 @@ class Radial(ShiftInvariant):
         factors = None if factors is None else factors.to(used)
 
         def values(X: Any) -> Any:
+            if differences is not None and X.dtype == wanted:
+                return differences(X)
             X = X.to(others.rows.dtype)
             return radial_block(device, X if factors is None else X * factors, others, shape, scale).to(wanted)
 

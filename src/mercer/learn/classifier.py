@@ -37,7 +37,7 @@ from .estimates.time_forecast import Work, exact_works, features_work, usual_wor
 from .features.design import Design
 from .features.feature_matrix import HeldFeatures
 from .features.prepared_rows import Chunk, PreparedRows
-from .fitting.exact_fit import ExactFit
+from .fitting.exact_hinge import ExactFit
 from .fitting.exact_ridge import exact_ridge
 from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
@@ -56,7 +56,7 @@ from .fitting.penalty_path import (
     unkept,
 )
 from .fitting.warm_start import widened
-from .laplace import LaplacePosterior, integrated
+from .laplace_approximation import LaplacePosterior, integrated
 from .left_out.calibration import (
     FORGOTTEN,
     SMALL,

@@ -298,7 +298,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     @property
     def _is_plain(self) -> bool:
         """Whether features are kernel values at landmarks, which are not coordinates."""
-        return has_landmark_values(self.map_) and not self.map_.whiten
+        return has_landmark_values(self.map_) and self.map_.gives_kernel_values
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         if has_many_landmarks(expected_map(self, extent.n_rows), extent.n_rows, extent.width):

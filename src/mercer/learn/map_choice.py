@@ -28,6 +28,8 @@ EXACT = "exact"
 """In place of a map: the kernel machine itself, in which every row may have a coefficient."""
 OPEN = "auto"
 """In place of a kernel or a penalty: it is chosen by the rows."""
+SORTED_ROWS = 4096
+"""Rows that are compared at a time to find those that differ."""
 NARROW = 32
 """With fewer features than this no map passes scikit-learn's check with ten columns."""
 
@@ -188,9 +190,10 @@ def distinct_rows(chunks: Iterable[Chunk], most: int) -> NDArray[np.int64] | Non
     """
     found: dict[bytes, int] = {}
     for chunk in chunks:
-        counted = np.arange(chunk.X.shape[0]) if chunk.weight is None else np.flatnonzero(chunk.weight > 0.0)
-        for place, row in _different(chunk.X[counted]):
-            found.setdefault(hashlib.blake2b(row, digest_size=16).digest(), chunk.first + int(counted[place]))
+        counted = None if chunk.weight is None else np.flatnonzero(chunk.weight > 0.0)
+        for place, row in _different(chunk.X if counted is None else chunk.X[counted]):
+            number = place if counted is None else int(counted[place])
+            found.setdefault(hashlib.blake2b(row, digest_size=16).digest(), chunk.first + number)
             if len(found) > most:
                 return None
     return np.sort(np.fromiter(found.values(), dtype=np.int64, count=len(found)))
@@ -204,8 +207,10 @@ def _different(X: Any) -> Iterator[tuple[int, bytes]]:
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         yield from ((place, X.indices[a:b].tobytes() + X.data[a:b].tobytes()) for place, (a, b) in enumerate(ends))
         return
-    X = np.ascontiguousarray(X) + 0.0  # turns -0 into 0
-    if X.shape[0] > 0 and X.dtype != object:
-        whole = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+    if X.dtype == object:
+        return
+    for start in range(0, X.shape[0], SORTED_ROWS):  # not all rows at once, since reading may end after few of them
+        some = np.ascontiguousarray(X[start : start + SORTED_ROWS]) + 0.0  # turns -0 into 0
+        whole = some.view(np.dtype((np.void, some.dtype.itemsize * some.shape[1]))).ravel()
         for place in np.sort(np.unique(whole, return_index=True)[1]):
-            yield int(place), X[place].tobytes()
+            yield start + int(place), some[place].tobytes()

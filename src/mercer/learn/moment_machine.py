@@ -40,7 +40,7 @@ from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
 from .pilot.choice import Choice
-from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
+from .pilot.settled_arguments import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
 from .protocols import LinearMachine
 from .solvers.choice import SolverCost, is_cheaper_exactly, path_cost, sums_cost
@@ -430,7 +430,7 @@ class AdditiveMachine(ColumnEffects, ABC):
             warn_caller(
                 "fit kept no sums, so partial_fit starts from the beginning; with keep_statistics=True it adds to them",
             )
-            if not getattr(self.map_, "whiten", True):
+            if self.map_.gives_kernel_values:
                 self.prepare(X, y, sample_weight)  # the current map gives plain kernel values
 
     def _add(self, X: Any, y: Any, sample_weight: WeightArgument, decay: float) -> Self:

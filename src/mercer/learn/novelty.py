@@ -16,7 +16,7 @@ from .._checks import check_positive, check_probability, check_truth
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
-from ..maps import FeatureMap, Nystrom
+from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, WeightArgument
@@ -342,7 +342,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
     def _left(self, X: Any, Z: NDArray[Any]) -> NDArray[Any]:
         """Return the part of k(x, x) that landmarks miss; 0 for other maps, which are correct only on average."""
-        if not isinstance(self.map_, Nystrom):
+        if not self.map_.has_landmarks:
             return np.zeros(len(Z), dtype=Z.dtype)
         return np.maximum(self.map_.kernel_.diag(X) - squares(Z), 0)
 

@@ -319,7 +319,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     @property
     def _is_plain(self) -> bool:
         """Whether features are kernel values at many landmarks, whose sums are turned."""
-        return has_many_landmarks(self.map_, np.iinfo(np.int64).max, known_width(self)) and not self.map_.whiten
+        return (
+            has_many_landmarks(self.map_, np.iinfo(np.int64).max, known_width(self)) and self.map_.gives_kernel_values
+        )
 
     def _sums(self, rows: PreparedRows) -> tuple[Moments, RowSums | None]:
         """Return the sums over rows, and those that pre-images need."""

@@ -14,12 +14,13 @@ from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
 from .._random import RandomState, Stream
 from .._rows import Rows
+from ..gpu import kernels
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
 from ..kernels.families import inner_products
 from .array_layouts import floats
-from .construction import Construction, Entries, Native
+from .construction import Construction, Entries, Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
@@ -115,6 +116,9 @@ class AdditiveConstruction(Construction):
             return None if entry is None else entry // X.shape[1]
 
         return rows
+
+    def gpu(self, params: SpectralSamples, device: Any) -> Gpu:
+        return kernels.additive_waves(params.frequencies, params.weights, device)
 
     @property
     def rows_alone(self) -> bool:

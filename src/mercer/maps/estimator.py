@@ -310,6 +310,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         inner = [getattr(self, part) for part in self.construction.parts]
         return self.construction.deterministic and all(map.is_deterministic for map in inner)
 
+    @property
+    def gives_kernel_values(self) -> bool:
+        """Whether features are kernel values at landmarks, so that their inner products are no kernel values."""
+        return False
+
     # -- features ------------------------------------------------------------------------------------------------------
 
     # Otherwise scikit-learn would offer to route ``out`` as metadata.

@@ -533,6 +533,10 @@ class Nystrom(FeatureMap):
         super().adopt(fitted)
 
     @property
+    def gives_kernel_values(self) -> bool:
+        return not self.whiten
+
+    @property
     def component_indices_(self) -> NDArray[np.int64] | None:
         """The row numbers of the landmarks, or None for "kmeans" and for landmarks given as rows."""
         indices = self.parameters_.indices

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
-from .._array import Array, dense, first_overflow, namespace, ones
+from .._array import Array, dense, feature_array, first_overflow, namespace, ones, send
 from .._random import RandomState, Stream
 from .._rows import Rows
+from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from ._allotment import Allotment, Term, allot, rounded
@@ -33,7 +34,7 @@ from .complex_sketch import (
     srht_tables,
     srht_variance,
 )
-from .construction import Construction, Native
+from .construction import Construction, Gpu, Native, in_tiles
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
@@ -232,6 +233,38 @@ class TaylorConstruction(Construction):
             return overflow
 
         return write
+
+    def gpu(self, params: TaylorParameters, device: Any) -> Gpu | None:
+        split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
+        roots, sketches = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist(), []
+        for n, sketch, width in zip(degrees, params.sketches, params.widths.tolist(), strict=True):
+            size = padded_width(sketch.turns.shape[2])
+            write_sketch = kernels.srht(sketch.turns, sketch.outputs, size, 1.0, 0.0, math.sqrt(2.0 / width), device)
+            if write_sketch is None:
+                return None
+            sketches.append((n, width, write_sketch))
+
+        def write(X: Array, out: Array) -> Array:
+            X = X.contiguous()  # last digits of its products depend on gaps
+            vector, start = send(params.vector, X), 0
+            residual, scalar = split.residual(X, vector), split.scalar(X, vector)
+            lost = ~namespace(X).isfinite(residual.sum(axis=1))
+            for n, width, write_sketch in [*((n, 1 if n == 0 else residual.shape[1], None) for n in exact), *sketches]:
+                block, scale = out[:, start : start + width], split.scale(scalar, n)
+                if write_sketch is None:
+                    block[...] = (ones(X, 1) if n == 0 else residual) * roots[n]
+                else:
+                    features = feature_array(X, width)
+                    lost = lost | (write_sketch(residual, features) != 0)
+                    block[...] = features * roots[n]
+                if scale is not None:
+                    block *= scale[:, None]
+                lost = lost | ~namespace(X).isfinite(block.sum(axis=1))
+                start += width
+            out[:, start:] = 0.0
+            return lost
+
+        return in_tiles(write, self.n_components + 2 * self._split.width(self.n_features))
 
     def mean(self, params: Any, X: Array, Y: Array) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)

@@ -4,6 +4,7 @@ A kernel maps float32 rows on the device in one launch, with only rows and featu
 that it cannot map. See :meth:`mercer.maps.construction.Construction.gpu`.
 """
 
+from .additive_waves import additive_waves
 from .fastfood import fastfood
 from .hadamard_sketch import hadamard_sketch
 from .matrix_waves import matrix_waves
@@ -14,6 +15,7 @@ from .structured import structured
 from .tensor_sketch import tensor_sketch
 
 __all__ = [
+    "additive_waves",
     "fastfood",
     "hadamard_sketch",
     "matrix_waves",

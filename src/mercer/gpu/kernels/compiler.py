@@ -76,6 +76,11 @@ def is_available() -> bool:
     return True
 
 
+def runs_on(place: Any) -> bool:
+    """Whether kernels can be compiled for a device of torch."""
+    return place.type == "cuda" and is_available()
+
+
 def _ctype(argument: Any) -> Any:
     if hasattr(argument, "data_ptr"):
         return ctypes.c_void_p

@@ -14,7 +14,7 @@ from ..map_choice import is_exact, may_be_exact, width_asked
 from ..prepare.preparation import Preparation
 from ..protocols import LinearMachine, Machine, MapArguments
 from ..solvers.triangular import BLOCK
-from ..solvers.wide import LEAST_BLOCKS, block_rows, sample_size
+from ..solvers.wide_newton import LEAST_BLOCKS, block_rows, sample_size
 from ..solvers.wide_ridge import landmark_count
 from ..statistics import chunk_rows
 

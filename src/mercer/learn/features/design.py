@@ -77,12 +77,16 @@ class Design(Protocol):
         """Decision values of all rows where losses take them, wherever they are."""
         ...
 
+    def step_values(self, G: Any) -> Any:
+        """Coefficients where the products of a step take them, and stay until it is found, wherever they are."""
+        ...
+
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
         """Return Z' R, where R is 0 in all rows except those that are given."""
         ...
 
-    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Return Z' bend(Z W), in one pass."""
+    def curved(self, W: Any, bend: Bend, what: str, rows: RowNumbers | None = None) -> Any:
+        """Return Z' bend(Z W), in one pass, for ``W`` from :meth:`step_values`."""
         ...
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from ...gpu.precision import full_precision
 from ...gpu.split_products import add_second_moments, mirrored
 from ...gpu.transfers import block_rows, sent_blocks
 from ...kernels import Kernel
-from ...maps import FeatureMap, Nystrom
+from ...maps import FeatureMap
 from ...maps.executor import features
 from ...maps.nystrom_parameters import restored
 from ...maps.row_checks import check_rows
@@ -45,12 +45,15 @@ SUMMED_ROWS = 65536
 LEFT_FREE = 2**30
 """Bytes of a device that are kept in reserve."""
 FEW = 0.6
-"""The share of rows below which those with curvature are gathered once for all products of a Newton step."""
+"""The share of rows below which those with curvature are gathered once for all products of a Newton step.
+
+Above it products with all rows are faster than those with rows that are gathered each time.
+"""
 
 
 def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatures:
     """Return the features of tensors by a fitted map: kernel values if it is not whitened."""
-    if isinstance(map, Nystrom) and not map.whiten and isinstance(map.kernel_, Kernel):
+    if map.gives_kernel_values and isinstance(map.kernel_, Kernel):
         values = map.kernel_.tensor_values_at(restored(map.parameters_.landmarks, map.n_features_in_), device, dtype)
         return lambda X, first: values(X)
     return lambda X, first: features(map.fitted_, X, 1, first)
@@ -102,6 +105,10 @@ class DeviceFeatures(FeatureMatrix):
         ``work`` must have no effect until its end, since it may be called again with fewer rows.
         """
 
+    def worth(self, rows: RowNumbers | None) -> RowNumbers | None:
+        """The rows to visit where only these count; None for all, if a choice would take longer."""
+        return rows
+
     def sent(self, array: NDArray[Any]) -> Tensor:
         """An array in the precision of the features, on the device."""
         return self.device.sent(array, self.dtype)
@@ -126,7 +133,7 @@ class DeviceFeatures(FeatureMatrix):
     def sums_of(self, R: Tensor, what: str, rows: RowNumbers | None = None) -> Tensor:
         """Return Z' R in float64."""
         self.n_passes += 1
-        G = self._sums(R.shape[1])
+        G, rows = self._sums(R.shape[1]), self.worth(rows)
         chosen = R if rows is None else R[self.device.sent(rows)]
 
         def work(places: slice, Z: Tensor) -> None:
@@ -143,6 +150,7 @@ class DeviceFeatures(FeatureMatrix):
         """Z' bend(Z A + offsets) in float64, and the sums over rows of what bend gives."""
         self.n_passes += 1
         G, totals = self._sums(A.shape[1]), self.device.zeros((A.shape[1],), np.float64)
+        rows = self.worth(rows)
         curvature = self._curvature(bend, rows)
 
         def work(places: slice, Z: Tensor) -> None:
@@ -264,6 +272,9 @@ class DeviceHeld(DeviceFeatures):
         Z = self.Z[:, :count]
         return DeviceHeld(self.device, Z, self.dtype, self.intercept, self.n_jobs, self.passes)
 
+    def worth(self, rows: RowNumbers | None) -> RowNumbers | None:
+        return None if rows is None or len(rows) > FEW * self.n_rows else rows
+
     def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
         tell = self.passes.begin(what)
         gathered = None if rows is None else self._rows(rows)
@@ -281,11 +292,13 @@ class DeviceHeld(DeviceFeatures):
     def _rows(self, rows: RowNumbers) -> Tensor | None:
         """The features of these rows together, for as long as the same rows are asked for; None where they are many."""
         rows = self.device.sent(rows)
-        if self._gathered is not None and self.device.torch.equal(self._gathered[0], rows):
-            return self._gathered[1]
+        if self._gathered is not None:
+            known, Z = self._gathered
+            if known is rows or self.device.torch.equal(known, rows):
+                return Z
         self._gathered = None
         needed = len(rows) * self.n_features * np.dtype(self.dtype).itemsize
-        if len(rows) > FEW * self.n_rows or needed + LEFT_FREE > self.device.free_memory():
+        if self.worth(rows) is None or needed + LEFT_FREE > self.device.free_memory():
             return None
         try:
             self._gathered = rows, self.Z[rows]

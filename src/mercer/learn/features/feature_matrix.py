@@ -130,6 +130,10 @@ class FeatureMatrix(ABC):
         """Decision values where losses take them: as they are."""
         return F
 
+    def step_values(self, G: Matrix) -> Matrix:
+        """Coefficients where the products of a step take them: as they are."""
+        return G
+
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
         """Return Z' R; ``what`` is the purpose of the pass. If ``rows`` are given, R is 0 in all others."""
         self.n_passes += 1

@@ -24,7 +24,7 @@ from ..solvers.conjugate_gradients import pass_cost, solver_for
 from ..solvers.landmarks import LandmarkFeatures
 from ..solvers.liblinear import check_copies
 from ..solvers.newton import Newton, Report, Solution
-from ..solvers.wide import SampledFeatures
+from ..solvers.wide_newton import SampledFeatures
 from ..solvers.wide_ridge import landmark_count
 from .landmark_fit import LandmarkFit
 from .placement import placement_of

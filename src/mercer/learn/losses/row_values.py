@@ -53,6 +53,11 @@ def largest(F: Values) -> Sums:
     return np.asarray(found, dtype=np.float64)
 
 
+def is_finite(values: Values) -> bool:
+    """Whether no value is infinite or missing."""
+    return bool(namespace(values).all(namespace(values).isfinite(values)))
+
+
 def clipped(F: Values, low: Values, high: Values) -> Values:
     """Values that are at least ``low`` and at most ``high``, each None, a number, or one for every column."""
     if not is_foreign(F):

@@ -23,7 +23,7 @@ from ...data.block import BLOCK_ROWS, Block, concatenated, part_of, rows_of
 from .fit_passes import Passes
 
 if TYPE_CHECKING:
-    from ..pilot.settle import Settled
+    from ..pilot.settled_arguments import Settled
 
 Found = TypeVar("Found")
 

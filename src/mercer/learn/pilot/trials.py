@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ...maps import FeatureMap, Nystrom
+from ...maps import FeatureMap
 from ...maps.nystrom_parameters import restored
 from ..solvers.choice import has_landmark_values
 from ..solvers.ridge import LeaveOneOut, Path
@@ -84,7 +84,7 @@ class TrialFeatures:
         if has_landmark_values(map):
             map = clone(map).set_params(whiten=False)
         self.map = map.fit(X)
-        if isinstance(map, Nystrom) and not map.whiten:
+        if map.gives_kernel_values:
             self.factor = cholesky(map.transform(self.landmarks).astype(np.float64))
 
     @property

@@ -26,7 +26,7 @@ from .active_rows import step_cost as margin_step_cost
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import LandmarkFeatures
 from .newton import Report
-from .wide import wide_cost
+from .wide_newton import wide_cost
 from .wide_ridge import is_near, wide_ridge_cost
 
 LEAST_LANDMARKS = 512

@@ -22,7 +22,7 @@ from ..losses import Loss, SmoothedLoss
 from .landmarks import LandmarkFeatures, LandmarkHessians, LandmarkNewton
 from .newton import Factor, Matrix, Newton, Solution, Values
 from .sampling import sampled
-from .wide import WideNewton
+from .wide_newton import WideNewton
 from .wide_ridge import WideRidge, is_near
 
 ROWS_A_FEATURE = 4

@@ -44,17 +44,17 @@ class DeviceRoot:
             raise ValueError("the kernel matrix of the landmarks is not positive semi-definite")
 
     @cached_property
-    def _single(self) -> Tensor:
-        """T^-1 in float32, for products whose errors the next Newton step corrects."""
-        return self.factor.inverse.float()
+    def _single(self) -> DeviceTriangular:
+        """T in float32, for products whose errors the next Newton step corrects."""
+        return self.factor.rounded(np.float32)
 
     @cached_property
     def _gram(self) -> dict[Any, Tensor]:
         return {}
 
-    def turn(self, dtype: Any) -> Tensor:
-        """Return T^-1 in this precision."""
-        return self._single if dtype == np.float32 else self.factor.inverse
+    def turn(self, dtype: Any) -> DeviceTriangular:
+        """Return T in this precision."""
+        return self._single if dtype == np.float32 else self.factor
 
     def coefficients(self, W: Matrix) -> Matrix:
         """Return alpha = T^-T w; rows below those of the landmarks, such as intercepts, are kept."""
@@ -114,20 +114,24 @@ class DeviceLandmarkFeatures(LandmarkFeatures):
     def row_values(self, F: Any) -> Any:
         return self.values.sent(F)
 
-    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
+    def step_values(self, G: Any) -> Tensor:
+        """Coefficients on the device, in float64."""
+        return self.values.device.sent(G, np.float64)
+
+    def curved(self, W: Tensor, bend: Bend, what: str, rows: RowNumbers | None = None) -> Tensor:
         device, count = self.values.device, self.n_features
         with full_precision(device):
-            turn, sent = self.root.turn(self.dtype), self.values.sent(W)
+            root, sent = self.root.turn(self.dtype), self.values.sent(W)
             offsets = sent[count] if self.intercept else device.zeros((W.shape[1],), self.dtype)
-            G, totals = self.values.curved_by(turn.T @ sent[:count], offsets, bend, what, rows)
-            found = (turn @ G.to(turn.dtype)).double()
-        return device.received(device.torch.vstack([found, totals[None]]) if self.intercept else found)
+            G, totals = self.values.curved_by(root.solved_transposed(sent[:count]), offsets, bend, what, rows)
+            found = root.solved(G.to(sent.dtype)).double()
+        return device.torch.vstack([found, totals[None]]) if self.intercept else found
 
     def moments(self, h: Values, alone: bool) -> Values:
-        turn = self.root.turn(self.dtype)
+        root = self.root.turn(self.dtype)
 
         def turned(K: Tensor) -> Tensor:
             with full_precision(self.values.device):
-                return K @ turn.T
+                return root.solved(K.T).T
 
         return self.values.moments_of(h, turned)

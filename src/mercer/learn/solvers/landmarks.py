@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._array import namespace
 from ..._tiles import single_threaded_blas, sum_in_order
 from ..estimates.time_forecast import DOUBLE, PRODUCT_COST, Work
 from ..features.chosen_rows import RowNumbers
@@ -181,11 +182,15 @@ class LandmarkFeatures:
         """Decision values where losses take them: as they are."""
         return F
 
+    def step_values(self, G: Any) -> Any:
+        """Coefficients where the products of a step take them: as they are."""
+        return G
+
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
         """Return Z' R."""
         return self.root.turned(self.values.transposed(R, what, rows))
 
-    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
+    def curved(self, W: Any, bend: Bend, what: str, rows: RowNumbers | None = None) -> Any:
         """Return Z' bend(Z W), in one pass, in the precision of the kernel values throughout."""
         factor, count = self.root.single() if self.dtype == np.float32 else self.root.factor, self.n_features
         A = np.vstack([factor.solve_transposed(W[:count]), W[count:]])
@@ -282,11 +287,12 @@ class LandmarkNewton(Newton):
         self.curvature = curvature
         self.preconditioner = self.design.root.preconditioner(curvature, self.design.intercept, self.design.dtype)
 
-    def precondition(self, G: Matrix) -> Matrix:
+    def precondition(self, G: Values) -> Values:
         if self.takes_hessians:
             return super().precondition(G)
         assert self.preconditioner is not None
-        return self.centred(self.preconditioner.inverse_times(G).astype(np.float64))
+        turned = self.preconditioner.inverse_times(G)
+        return self.centred(namespace(turned).astype(turned, namespace(turned).float64))
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         return self.decrement(gradient, step, values)

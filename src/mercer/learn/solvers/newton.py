@@ -32,7 +32,7 @@ from ..estimates.time_forecast import (
 )
 from ..features.design import Design
 from ..losses import Loss
-from ..losses.row_values import beside, largest, nonzero_rows, summed_products
+from ..losses.row_values import beside, column_sums, is_finite, largest, nonzero_rows, summed_products, zeros_beside
 from .intercepts import balancing
 
 Matrix = NDArray[np.float64]
@@ -358,8 +358,9 @@ class Newton:
             held[self.design.n_features :] = np.abs(gradient[self.design.n_features :]) / (FARTHEST * reach)
         is_fresh, worth = self.refresh(F)
         most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would not help
-        step, residual = np.zeros_like(gradient), -gradient
-        turned = self.precondition(residual)
+        placed = self.design.step_values
+        residual, held = placed(-gradient), placed(held)
+        step, turned = zeros_beside(residual), self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal, negligible = self.forcing**2 * energy, np.maximum(FOUND * energy, np.finfo(np.float64).tiny)
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
@@ -371,15 +372,17 @@ class Newton:
             left = min(steps_left(energies, self.forcing**2 * energies[0], USUAL_PRODUCTS), most - taken)
             self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
             bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what, rows)
-            curved = held * direction + bent
+            curved = held * direction + placed(bent)
             taken += 1
             with np.errstate(over="ignore", invalid="ignore"):
                 is_open = energy > negligible
                 length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny) * is_open
-                further, residual = step + length * direction, residual - length * curved
+                along = beside(step, length)
+                further, residual = step + along * direction, residual - along * curved
                 turned = self.precondition(residual)
-                following = self.sums(residual * turned)
-            if not (np.isfinite(further).all() and np.isfinite(following).all()):
+                left_over = column_sums(residual * turned)
+                following = self.by_problem(left_over)
+            if not (np.isfinite(following).all() and is_finite(further)):
                 break  # this precision cannot resolve the Hessian; the current result is a valid step
             step = further
             # A preconditioner of another curvature may be too steep somewhere, and what is left there then looks small:
@@ -389,17 +392,20 @@ class Newton:
             is_near = (following <= goal).all()
             if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
                 break
-            self.left_over = None if is_near else (residual * turned).sum(axis=0)[None]
+            self.left_over = None if is_near else left_over[None]
             energies.append(float(following.max()))
-            direction = is_open * (turned + following / np.where(is_open, energy, 1.0) * direction)
+            share = following / np.where(is_open, energy, 1.0)
+            direction = turned + beside(step, share) * direction
+            if not is_open.all():
+                direction = beside(step, is_open) * direction
             energy = following
         self.is_stale = taken > worth
         self.products_taken.append(taken)
-        return step
+        return np.asarray(to_numpy(step))
 
-    def sums(self, terms: Matrix) -> Matrix:
+    def sums(self, terms: Values) -> Matrix:
         """Return, for every column, the sum over the columns of the same problem: problems are independent."""
-        return self.by_problem(terms.sum(axis=0))
+        return self.by_problem(column_sums(terms))
 
     def by_problem(self, sums: Matrix) -> Matrix:
         """For every column, what the columns of the same problem add up to."""
@@ -410,8 +416,9 @@ class Newton:
         """Return the sum for every task."""
         return np.bincount(self.loss.tasks, terms.sum(axis=0)).astype(np.float64)
 
-    def precondition(self, G: Matrix) -> Matrix:
+    def precondition(self, G: Values) -> Values:
         assert self.factors is not None
+        G = to_numpy(G)
         turned, factors = np.empty_like(G), self.factors
 
         def work(one: slice) -> None:
@@ -420,15 +427,15 @@ class Newton:
             turned[:, one.start] = scipy.linalg.cho_solve(factor, column.astype(factor[0].dtype), check_finite=False)
 
         run_tiles(work, G.shape[1], 1, self.design.n_jobs)
-        return self.centred(turned)
+        return self.design.step_values(self.centred(turned))
 
-    def centred(self, W: Matrix) -> Matrix:
+    def centred(self, W: Values) -> Values:
         """Return the columns of each problem minus their mean.
 
         The softmax does not depend on this mean, which is 0 at the minimum, but the Hessians of single classes, which
         are computed independently, would treat it as a direction of large curvature.
         """
-        return W if self.averages is None else W - W @ self.averages
+        return W if self.averages is None else W - W @ beside(W, self.averages)
 
     def refresh(self, F: Values) -> tuple[bool, int]:
         """Compute the preconditioner again if it has become a poor one.
@@ -492,10 +499,12 @@ class Newton:
         It needs no pass, since the decision values are linear in the length.
         """
 
+        held = self.ridge * step
+        level, rise = self.sums(held * W), self.sums(held * step)
+
         def slope(t: Matrix) -> Matrix:
             at = F + beside(F, t) * V
-            own = self.sums(self.ridge * (W + t * step) * step)
-            return own + self.by_problem(summed_products(self.loss.slope(at), V))
+            return level + t * rise + self.by_problem(summed_products(self.loss.slope(at), V))
 
         low, high = np.zeros(F.shape[1]), np.ones(F.shape[1])
         below, above = slope(low), slope(high)
