@@ -150,6 +150,16 @@ def test_rows_without_digits_left_are_nan():
     np.testing.assert_array_equal(np.isnan(found).all(axis=1), [True, False])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_infinities_are_nan(dtype):
+    X = np.random.default_rng(0).normal(size=(60, 2)).astype(dtype)
+    rows = np.array([[np.inf, 0.0], [0.5, 0.5], [0.5, -np.inf]], dtype=dtype)
+    model = KernelRegressor(n_components=8, random_state=0).fit(X, X[:, 0])
+    map = RandomFourier("gaussian(0.5)", n_components=8, random_state=0).fit(X)
+    for found in (run(model, rows, dtype)["prediction"], run(map, rows, dtype)["features"][:, 0]):
+        np.testing.assert_array_equal(np.isnan(found), [True, False, True])
+
+
 def test_gaps_where_gaps_are_errors_are_nan():
     X = np.random.default_rng(0).normal(size=(30, 2))
     model = KernelNovelty(n_components=8, missing="error", random_state=0).fit(X)

@@ -143,3 +143,12 @@ def test_what_has_no_posterior():
         exact(probabilities="exact").fit(X, y)
     with pytest.raises(ValueError, match="variances need probabilities='laplace' in fit, found 'calibrated'"):
         exact(probabilities="calibrated").fit(X, y).decision_variance(X)
+
+
+def test_large_margins_do_not_overflow():
+    values, variance = np.array([2000.0, -2000.0, 0.0, 2000.0]), np.array([0.1, 0.1, 1e6, 1e6])
+    with np.errstate(over="raise", invalid="raise"):
+        found = log_odds_of_means(values, variance)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(np.sign(found), np.sign(values))
+    assert found[3] < found[0]

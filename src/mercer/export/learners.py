@@ -28,7 +28,7 @@ from . import namespace as xp
 from .domains import check_rows
 from .errors import NotExportedError
 from .operations.kernel_values import diagonal
-from .prepared_rows import nearest, outside, prepared
+from .prepared_rows import nearest, outside, prepared, refuse_infinities
 from .symbol import Symbol
 
 Matrix = NDArray[np.float64]
@@ -87,6 +87,7 @@ def linear_values(
 @answers.register
 def _(model: FeatureMap, X: Symbol) -> Answers:
     xp.any(xp.isnan(X))
+    refuse_infinities(X)
     check_rows(model.kernel_, X)
     return {"features": mapped(model.fitted_, X)}
 

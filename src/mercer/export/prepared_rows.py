@@ -26,6 +26,7 @@ def check_columns(preparation: Preparation) -> None:
 def prepared(preparation: Preparation, X: Symbol) -> Symbol:
     """Rows as the map of a learner takes them."""
     check_columns(preparation)
+    refuse_infinities(X)
     gaps = None
     if preparation.indicated is not None:
         gaps = xp.astype(xp.isnan(xp.take(X, preparation.indicated, axis=1)), X.dtype)
@@ -41,6 +42,11 @@ def prepared(preparation: Preparation, X: Symbol) -> Symbol:
     if preparation.column_scales is not None:
         X = X * preparation.column_scales.astype(X.dtype)
     return X
+
+
+def refuse_infinities(X: Symbol) -> None:
+    """Let rows with an infinity be refused: the region of the training rows would make one a large number."""
+    xp.any(abs(X) > float(np.finfo(X.dtype).max))
 
 
 def tamed(preparation: Preparation, X: Symbol) -> Symbol:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 
 from .._memory import check_room
 from .features.design import Design
@@ -93,6 +93,6 @@ def log_odds_of_means(values: Matrix, variance: Matrix) -> Matrix:
     other = ndtr(away / np.sqrt(WIDTH**2 + variance))
     for point, share in zip(POINTS.tolist(), SHARES.tolist(), strict=True):
         at = away + point * deviation
-        other += share * (1.0 / (1.0 + np.exp(-at)) - ndtr(at / WIDTH))
+        other += share * (expit(at) - ndtr(at / WIDTH))
     other = np.clip(other, np.finfo(np.float64).tiny, 0.5)
     return np.sign(values) * (np.log1p(-other) - np.log(other))

@@ -113,7 +113,7 @@ class Pilot:
     Y : ndarray of shape (n_rows, n_targets)
         Targets, or codes of classes.
     rows : DistinctRows
-        Which rows of the sample are looked at.
+        Which rows of the sample are used.
     make_map : callable
         The map for a kernel and a number of features.
     width : int
