@@ -1,7 +1,7 @@
-"""Bellet, Large-scale kernel methods, lecture of 2020: its two maps on real sets, and those of Mercer beside them.
+"""Bellet, Large-scale kernel methods, lecture of 2020: its two maps on real data sets, compared with those of Mercer.
 
-The lecture has no experiments: it states rates and orders, which are measured here. Gaussian kernel with the median
-width, columns of mean 0 and variance 1 (MNIST between 0 and 1).
+The lecture contains no experiments. It states rates and orders of growth, which are measured here, with a Gaussian
+kernel of median bandwidth. Columns have mean 0 and variance 1 (MNIST: values from 0 to 1).
 """
 
 from __future__ import annotations

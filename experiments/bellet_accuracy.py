@@ -1,13 +1,15 @@
-"""Test accuracy of linear machines on Nystrom's and on random features at equal c, beside the exact machine.
+"""Test accuracy of linear machines on Nystrom and random features with the same c, compared with the exact machine.
 
-The lecture says that Nystrom tends to achieve better performance at an equal number of samples and that random kernel
-features (RKF, `RandomFourier` with offsets) are generally cheaper to generate. 20,000 training rows of each set (10,000
-of MNIST) for the exact machine too (LIBSVM, once); all machines with C = 10, those on features are `KernelClassifier`,
-whose loss is the squared hinge, 5 runs each. The cells have the time of features and training together only. Mercer's
-choice, `OrthogonalFourier`, is nearer to the kernel than RKF (see above) but no better as a classifier, and worse on
-MNIST with few features: it has pairs of a cosine and a sine, so half as many frequencies. That is about half of the
-loss: RKF in pairs lies in the middle (measured once, not recorded). Landmarks by RPCholesky take longer than uniform
-ones and are level in accuracy nearly everywhere, whatever they gain in error.
+According to the lecture, Nystrom tends to perform better with the same number of samples, and random kernel features
+(RKF, `RandomFourier` with offsets) are generally cheaper to compute. Each data set has 20,000 training rows (MNIST:
+10,000), also for the exact machine (LIBSVM, run once). All machines have C = 10; those on features are
+`KernelClassifier` with the squared hinge loss, 5 runs each. The times are for features and training together.
+
+Mercer's choice, `OrthogonalFourier`, approximates the kernel better than RKF (see above) but is not a better
+classifier, and on MNIST with few features it is worse. It uses pairs of a cosine and a sine, and thus half as many
+frequencies, which explains about half of the loss: RKF in pairs is in between (measured once, not recorded). Landmarks
+chosen by RPCholesky take longer than uniform ones and nearly always have the same accuracy, although their error is
+smaller.
 """
 
 from __future__ import annotations

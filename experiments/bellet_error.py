@@ -1,14 +1,16 @@
 """Error of the Gram matrix against c, the number of random features or of sampled columns.
 
-The lecture states bounds: O(1 / sqrt(c)) for both maps, O(1 / c) for Nystrom "when eigengap of G is large". Here G is
-that of 2,000 training rows, which the maps are fitted on, and the error is ||G - G^|| / ||G|| in the Frobenius norm,
-the median of 5 runs; "unseen" is the same on 1,000 test rows. RKF, random kernel features, are the lecture's
-(`RandomFourier` with offsets); Nystrom has uniform landmarks and k = c. "Best rank" is the c-th truncation of G, which
-no map of c features can beat on these rows. Slopes are lines through the logarithms from c = 32 to 256: beyond, the
-landmarks are so large a part of the rows that the error falls for that reason alone. Mercer chooses `OrthogonalFourier`
-for a Gaussian, which like RKF does not see the rows: better than RKF, worse than Nystrom. Its `Nystrom` can draw
-landmarks by what earlier ones leave (RPCholesky, newer than the lecture's source): better than uniform ones from
-c = 128 on, or level on MNIST.
+The lecture states bounds: O(1 / sqrt(c)) for both maps, and O(1 / c) for Nystrom "when eigengap of G is large". Here, G
+is the Gram matrix of the 2,000 training rows to which the maps are fitted, and the error is ||G - G^|| / ||G|| in the
+Frobenius norm, the median of 5 runs; "unseen" is the same on 1,000 test rows. RKF, random kernel features, are those of
+the lecture (`RandomFourier` with offsets). Nystrom has uniform landmarks and k = c. "Best rank" is the best
+approximation of G of rank c, which no map with c features can beat on these rows.
+
+Slopes are fitted to the logarithms from c = 32 to 256. Beyond that, the landmarks are such a large part of the rows
+that the error decreases for this reason alone. For a Gaussian kernel, Mercer chooses `OrthogonalFourier`, which, like
+RKF, does not use the rows: it is better than RKF and worse than Nystrom. Mercer's `Nystrom` can also choose landmarks
+one after another by what the earlier ones do not explain (RPCholesky, which is more recent than the lecture's source).
+They are better than uniform landmarks from c = 128 on, or equally good on MNIST.
 """
 
 from __future__ import annotations

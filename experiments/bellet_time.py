@@ -1,13 +1,16 @@
 """Training and prediction time of exact machines and of linear ones on features, as the number of rows grows.
 
-The lecture: exact machines train in O(n^2) or O(n^3) and predict in O(n); with an explicit map of c features training
-is linear in n, and prediction does not depend on it. Covertype, standardised, class 2 against the rest; scikit-learn's
-`SVC` (C = 10) to 32,000 rows and `KernelRidge` (alpha = 1, on targets of -1 and 1) to 8,000, `KernelClassifier` with
-the lecture's two maps (RKF, random kernel features, are `RandomFourier` with offsets) and with Mercer's choice,
-`OrthogonalFourier`, at c = 512. Times are of one thread, the median of 3 runs; prediction is that of 2,000 test rows;
-powers are those over a method's four largest sizes. A pass over the rows takes linear time; how many of them Newton's
-method needs differs from draw to draw, most with RKF, and with it the power: they stand beside it. With 1,000 rows the
-exact machines train as fast as all others.
+According to the lecture, exact machines train in O(n^2) or O(n^3) and predict in O(n). With an explicit map of c
+features, training is linear in n, and the time of a prediction does not depend on n. The data are those of Covertype,
+standardised, class 2 against the rest. The machines are scikit-learn's `SVC` (C = 10) with up to 32,000 rows,
+`KernelRidge` (alpha = 1, on targets of -1 and 1) with up to 8,000 rows, and `KernelClassifier` with the two maps of the
+lecture (RKF, random kernel features, are `RandomFourier` with offsets) and with Mercer's choice, `OrthogonalFourier`,
+all with c = 512.
+
+Times are for one thread, the median of 3 runs; predictions are for 2,000 test rows; powers are fitted to the four
+largest sizes of each method. A pass over the rows takes linear time. The number of passes that Newton's method needs
+differs from draw to draw, most of all with RKF, which affects the power; the table also shows the number of passes.
+With 1,000 rows, the exact machines train as fast as all others.
 """
 
 from __future__ import annotations

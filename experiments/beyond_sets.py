@@ -1,14 +1,16 @@
-"""Where Mercer's defaults stand on all ten sets, beside the exact machine with the same kernel.
+"""Mercer's defaults on all ten data sets, compared with the exact machine with the same kernel.
 
-`KernelClassifier()` and `KernelRegressor()` as they come (Gaussian kernel with gamma = "scale", 1,024 features, by the
-map that Mercer chooses, `OrthogonalFourier`) and with `map="nystrom"`, which learns from the rows, and scikit-learn's
-`SVC()` and `SVR()` with their defaults (the same kernel, C = 1). Columns are standardised, but for Adult (zeros and
-ones), MNIST and UJIIndoorLoc (from 0 to 1); targets of regressions have mean 0 and variance 1. Covertype is class 2
-against the rest on 100,000 rows, the target of UJIIndoorLoc the longitude, that of BlogFeedback log(1 + y). The score
-is accuracy or R2 in %, on the published test part (at most 10,000 rows of it) or on a fifth of the rows. On Nursery the
-exact machine is the quicker one (than `Nystrom` on Spambase too), and where 1,024 features are few for the kernel it is
-the better one; the regressions have other losses too, squared and epsilon-insensitive. Gisette and SliceLocalization
-are missing; BlogFeedback and UJIIndoorLoc stand in for the latter as wide regressions.
+The table compares `KernelClassifier()` and `KernelRegressor()` as they come (Gaussian kernel with gamma = "scale",
+1,024 features of the map that Mercer chooses, `OrthogonalFourier`), the same with `map="nystrom"`, which learns from
+the rows, and scikit-learn's `SVC()` and `SVR()` with default settings (the same kernel, C = 1). Columns are
+standardised, except for Adult (zeros and ones), MNIST and UJIIndoorLoc (from 0 to 1); regression targets have mean 0
+and variance 1. Covertype is class 2 against the rest on 100,000 rows; the target of UJIIndoorLoc is the longitude, that
+of BlogFeedback log(1 + y). The score is accuracy or R2 in %, on the published test part (at most 10,000 rows) or on a
+fifth of the rows.
+
+On Nursery, the exact machine is faster (on Spambase, it is faster than `Nystrom`), and where 1,024 features are too few
+for the kernel, it is better. In regression, the losses also differ: squared and epsilon-insensitive. Gisette and
+SliceLocalization are missing; BlogFeedback and UJIIndoorLoc replace the latter as regressions with many columns.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Test error against the whole time of training, on MNIST and Covertype.
+"""Test error against the total training time, on MNIST and Covertype.
 
-A point of a map is a width, a point of the exact machine a number of rows, up to all of them or to a forecast of 10
-minutes. The exact machine is scikit-learn-intelex's `SVC` where that is installed, the fastest one on a processor, and
-else scikit-learn's. Gaussian kernel, MNIST with entries from 0 to 1 (60,000 rows, gamma 0.02), Covertype standardised,
-class 2 against the rest (100,000 rows, gamma 0.1); C = 10 for the exact machine and for Mercer on landmarks, C = 1 for
-random features, which gain nothing by 10. scikit-learn's maps are followed by LIBLINEAR. So are the papers' (dotted):
-they have another kernel, (1 + <x, y>)^2, rows of length 1, and 80,000 rows of Covertype. Mercer is `KernelClassifier`
-with the map that it chooses, and with `map="nystrom"`, which works on kernel values at landmarks from 512 of them on.
-One run of each, on one thread.
+For a map, each point is a number of features; for the exact machine, it is a number of rows, up to all rows or to a
+forecast of 10 minutes. The exact machine is `SVC` of scikit-learn-intelex, the fastest one for CPUs, if it is
+installed, and otherwise that of scikit-learn. The kernel is Gaussian. MNIST has values from 0 to 1 (60,000 rows, gamma
+= 0.02). Covertype is standardised, class 2 against the rest (100,000 rows, gamma = 0.1). C = 10 for the exact machine
+and for Mercer with landmarks; C = 1 for random features, which do not benefit from 10.
+
+scikit-learn's maps are followed by LIBLINEAR. So are those of the papers (dotted lines), which have a different kernel,
+(1 + <x, y>)^2, on rows of length 1, and 80,000 rows of Covertype. Mercer is `KernelClassifier` with the map that it
+chooses, and with `map="nystrom"`, which works on kernel values from 512 landmarks on. One run each, on one thread.
 """
 
 from __future__ import annotations

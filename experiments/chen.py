@@ -1,8 +1,8 @@
-"""Chen, Yang, King and Lyu, Training-efficient feature map for shift-invariant kernels, IJCAI 2016: its sets and maps.
+"""Chen, Yang, King and Lyu, Training-efficient feature map for shift-invariant kernels, IJCAI 2016: data sets and maps.
 
-Chosen where the paper is silent: RKS (`RandomFourier`) has pairs of a cosine and a sine (its Eq. 2), TEFM-G applies F'F
-once (q = 1), Comp takes 4 l features as TEFM does, Quasi is a scrambled Sobol net. Columns have mean 0 and variance 1,
-but for A9a (zeros and ones), MNIST and UJIIndoorLoc (from 0 to 1).
+Where the paper gives no details, we chose the following. RKS (`RandomFourier`) uses pairs of a cosine and a sine (its
+Eq. 2), TEFM-G applies F'F once (q = 1), Comp uses 4 l features as TEFM does, and Quasi is a scrambled Sobol sequence.
+Columns have mean 0 and variance 1, except for A9a (zeros and ones), MNIST and UJIIndoorLoc (from 0 to 1).
 """
 
 from __future__ import annotations

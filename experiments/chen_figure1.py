@@ -1,15 +1,17 @@
-"""Error of the Gaussian kernel's estimate, ||K - Z Z'|| / ||K|| in the spectral norm, against the number of features l.
+"""Error of the estimated Gaussian kernel, ||K - Z Z'|| / ||K|| in the spectral norm, against the number of features l.
 
-As many rows are drawn as in the paper: 6,554 of Cpu, 8,141 of A9a, 8,733 of BlogFeedback, 6,646 of UJIIndoorLoc, 6,006
-of MNIST; maps learn from the rows of the estimate. SliceLocalization (8,917 rows) is missing. The paper prints curves
-without figures and names neither the bandwidth nor l: here gamma is 1 / (2 median squared distance), at l = 256 ten
-times that too, and l goes from 64 to 1,024. Columns have mean 0 and variance 1, but for A9a (zeros and ones), MNIST,
-UJIIndoorLoc (from 0 to 1). RKS (`RandomFourier`) has pairs of a cosine and a sine, TEFM and Comp begin with d = 4 l of
-these; q is 1 for TEFM-G, 0 for TEFM-S, whose curves are the same. Mercer is the map that `feature_map` chooses,
-`OrthogonalFourier`: better than RKS or level with it, but with few features worse than TEFM, which has four times as
-many frequencies and learns from the rows. Landmarks by RPCholesky, Mercer's `Nystrom`, learn from them too and have the
-least error, by far but with ten times the gamma. Errors are medians of 5 runs; ratios of errors by set are medians over
-l where none is named.
+As many rows are drawn as in the paper: 6,554 of Cpu, 8,141 of A9a, 8,733 of BlogFeedback, 6,646 of UJIIndoorLoc and
+6,006 of MNIST. The maps learn from the same rows. SliceLocalization (8,917 rows) is missing. The paper shows curves
+without numbers and gives neither the bandwidth nor l. Here, gamma is 1 / (2 median squared distance), with l = 256 also
+ten times that, and l goes from 64 to 1,024. Columns have mean 0 and variance 1, except for A9a (zeros and ones), MNIST
+and UJIIndoorLoc (from 0 to 1).
+
+RKS (`RandomFourier`) uses pairs of a cosine and a sine; TEFM and Comp start from d = 4 l of these. q is 1 for TEFM-G
+and 0 for TEFM-S; their curves coincide. Mercer uses the map that `feature_map` chooses, `OrthogonalFourier`. It is
+better than RKS or equally good, but with few features it is worse than TEFM, which has four times as many frequencies
+and learns from the rows. Landmarks chosen by RPCholesky (Mercer's `Nystrom`) also learn from the rows and have the
+smallest error, by far except with ten times the gamma. Errors are medians of 5 runs; ratios of errors per data set are
+medians over l if no l is given.
 """
 
 from __future__ import annotations

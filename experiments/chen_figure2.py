@@ -1,14 +1,16 @@
 """Relative RMSE of kernel ridge regression, ||y - predicted|| / ||y|| on test rows, against the number of features l.
 
-The paper shows SliceLocalization, which is missing; BlogFeedback (16,000 rows to learn from and 4,000 to test on, drawn
-from all), UJIIndoorLoc (16,838 and 4,210, the longitude) and Cpu (6,554 and 1,638) stand in for it. Targets have mean
-0, so that 1 is the error of a constant; that of BlogFeedback is log(1 + y). Bandwidth and regularisation come from
-cross-validation of the exact machine on 1,500 training rows and are the same for all maps, each followed by ridge
-regression in closed form, in float64, 5 runs each. RKS (`RandomFourier`) is taken up to l = 4,096. The paper prints
-curves without figures and says "much fewer" features: here half and a quarter are tried, at every l where RKS is not
-yet near the exact machine (a tenth of what it lacks at l = 64 is left); level counts as the same accuracy. Mercer's
-choice, `OrthogonalFourier`, is level with RKS, whatever it gains in the error of the kernel; landmarks by RPCholesky
-need fewer features than TEFM.
+The paper uses SliceLocalization, which is missing. It is replaced by BlogFeedback (16,000 training and 4,000 test rows,
+drawn from all rows), UJIIndoorLoc (16,838 and 4,210 rows; the longitude) and Cpu (6,554 and 1,638 rows). Targets have
+mean 0, so that a constant has an error of 1; the target of BlogFeedback is log(1 + y). Bandwidth and regularisation are
+chosen by cross-validation of the exact machine on 1,500 training rows and are the same for all maps. Each map is
+followed by ridge regression in closed form, in float64, with 5 runs each. For RKS (`RandomFourier`), l goes up to
+4,096.
+
+The paper shows curves without numbers and says "much fewer" features. We test a half and a quarter, at every l where
+RKS is not yet close to the exact machine (where a tenth of its deficit at l = 64 remains); being level counts as the
+same accuracy. Mercer's choice, `OrthogonalFourier`, is level with RKS, although its kernel error is smaller. Landmarks
+chosen by RPCholesky need fewer features than TEFM.
 """
 
 from __future__ import annotations

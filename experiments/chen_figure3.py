@@ -1,15 +1,17 @@
-"""Relative RMSE of kernel ridge regression against the time for features and training, in seconds of the processor.
+"""Relative RMSE of kernel ridge regression against the time for features and training, in processor seconds.
 
-Made of the cells of Figure 2; a point is a number of features, from 64 to 1,024, of RKS (`RandomFourier`) to 4,096;
-times are medians of 5 runs. The paper shows SliceLocalization, which is missing, as curves without figures;
-BlogFeedback, UJIIndoorLoc and Cpu stand in for it. TEFM never holds its d = 4 l features as a whole but makes them anew
-in each of its passes (three for TEFM-G, two for TEFM-S, the last for the features themselves), where the paper's
-programs may keep them. That is not why it gains no time here: TEFM-S's product F Q alone has half the multiplications
-that the closed form has on all d features, those of TEFM-G with q = 1 are twice as many. With d = l^2 the projection
-pays (Table 1); with d = 4 l, as in the paper's figures, RKS with all d features takes as long and errs less (as much on
-Cpu). Mercer's choice lies about on the curve of RKS, from 9 % below to 9 % above; landmarks by RPCholesky have less
-error than TEFM in less time (but for l = 64 on UJIIndoorLoc), and take less than RKS only on Cpu and BlogFeedback, from
-l = 512 on.
+This figure uses the runs of Figure 2. A point is a number of features, from 64 to 1,024, and up to 4,096 for RKS
+(`RandomFourier`); times are medians of 5 runs. The paper shows curves without numbers for SliceLocalization, which is
+missing; BlogFeedback, UJIIndoorLoc and Cpu replace it.
+
+Our TEFM never stores all of its d = 4 l features but recomputes them in each pass (three passes for TEFM-G and two for
+TEFM-S, the last of which computes the final features), whereas the programs of the paper may store them. This is not
+the reason why TEFM saves no time here: the product F Q of TEFM-S alone takes half as many multiplications as the
+closed-form solution with all d features, and those of TEFM-G with q = 1 are twice as many. With d = l^2, the projection
+pays off (Table 1). With d = 4 l, as in the figures of the paper, RKS with all d features takes as long and has a
+smaller error (the same on Cpu). Mercer's choice is about on the curve of RKS, from 9 % below to 9 % above. Landmarks
+chosen by RPCholesky have a smaller error than TEFM in less time (except with l = 64 on UJIIndoorLoc); they are faster
+than RKS only on Cpu and BlogFeedback, from l = 512 on.
 """
 
 from __future__ import annotations

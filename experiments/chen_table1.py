@@ -1,13 +1,15 @@
-"""How time grows with n rows, d features before and l after the projection: measured powers beside those of Table 1.
+"""How time grows with n rows, and d features before and l after the projection: measured powers and those of Table 1.
 
-The paper states orders without figures. Here rows are normal, of m = 64 columns, and a power is the slope of log time
-against log size over sizes that double: n from 2,048 to 16,384 with d = 2,048 and l = 256 (from 1,024 for the exact
-machine); d from 512 to 4,096 with n = 8,192 and l = 64; l from 64 to 512 with n = 8,192 and d = 2,048. Times are those
-of the processor on one thread, the median of 3 runs. "Stated" is the slope of the paper's formula over the same sizes,
-with every constant 1 and t = 2,000 rows to predict. The formula of TEFM-S leaves out the product F Q of its last step,
-O(n d l), which that of TEFM-G has: the table shows the learning of the projection and that product apart too. TEFM-G
-has q = 1; both make F anew in every pass. RKS is `RandomFourier`. The paper compares times with d = l^2, where the
-projection pays; with the d = 4 l of its experiments it does not (Figure 3).
+The paper states orders of growth without numbers. Here, rows are normally distributed with m = 64 columns, and a power
+is the slope of log time against log size, with sizes that double: n from 2,048 to 16,384 with d = 2,048 and l = 256
+(from 1,024 for the exact machine); d from 512 to 4,096 with n = 8,192 and l = 64; l from 64 to 512 with n = 8,192 and d
+= 2,048. Times are processor seconds on one thread, the median of 3 runs. "Stated" is the slope of the formula in the
+paper over the same sizes, with all constants equal to 1 and t = 2,000 rows to predict.
+
+The formula for TEFM-S omits the product F Q of its last step, O(n d l), which is included in the formula for TEFM-G.
+The table therefore also shows the time for learning the projection and that for the product separately. TEFM-G has q =
+1; both recompute F in each pass. RKS is `RandomFourier`. The paper compares times with d = l^2, where the projection
+pays off; with d = 4 l, as in its experiments, it does not (Figure 3).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Kar and Karnick, Random feature maps for dot product kernels, AISTATS 2012: its sets, kernels, methods.
+"""Kar and Karnick, Random feature maps for dot product kernels, AISTATS 2012: its data sets, kernels and methods.
 
-LIBLINEAR is its primal solver of the squared hinge (-s 2, tolerance 0.01), without an intercept, as constants are among
-the features. The dual solver, its default, reaches its limit of 1,000 iterations where kernel values go up to 1,024: on
-Adult it took longer and was less accurate (measured once, not recorded). What else was chosen is said in
-``kar_table1.py``. The paper's RF is ``RandomMaclaurin`` here, its set IJCNN is IJCNN1.
+LIBLINEAR is its primal solver for the squared hinge loss (-s 2, tolerance 0.01), without an intercept, because the
+features include constants. The dual solver, which is its default, reaches its limit of 1,000 iterations if kernel
+values go up to 1,024; on Adult, it took longer and was less accurate (measured once, not recorded). The other choices
+are described in ``kar_table1.py``. The paper's RF is ``RandomMaclaurin`` here, and its data set IJCNN is IJCNN1.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 """Error of the estimated kernel against D, on 100 random points of the unit ball in d dimensions.
 
 The error is the mean of |<Z(x), Z(y)> - K(x, y)| over all entries of the matrix and over 5 runs, as in the paper, which
-prints curves without figures; bands go from the least run to the most. Every run draws its points, evenly in the ball
-(the paper does not say how), and its map. RandomMaclaurin is the paper's RF. D counts random features: H0/1 has d + 1
-exact ones more, Mercer has D in all, too few for degree 1 where D is below d. s is the mean distance of the points.
-Claims compare run by run.
+shows curves without numbers; the bands extend from the lowest to the highest run. Every run draws its own points,
+uniformly from the ball (the paper does not say how), and its own map. RandomMaclaurin is the paper's RF. D counts
+random features: H0/1 has d + 1 exact ones in addition, whereas Mercer has D in total, which is not enough for degree 1
+if D is below d. s is the mean distance between the points. Claims are compared run by run.
 
-For <x, y>^10 the paper's law of degrees, 2^-(n+1), is useless: one feature in 2,048 is not 0. Up to D = 500 most runs
-have none and err by the mean of the kernel itself; those that have some err by more, and scatter widely. "Own degrees"
-draws degree 10 alone. Mercer takes `TreeSketch` here, which has the largest error of all up to D = 500; at D = 5,000 it
-is better than an estimate of 0 for d = 10 alone. It is chosen nonetheless: this kernel is nearly 0 but on the diagonal,
-where a mean absolute error favours estimates that are mostly 0 and seldom huge. In the second table, ||Z Z' - K|| /
-||K||, an estimate of 0 has 1, and only Mercer's is well below that, from D = 500 on. For the other kernels it takes
-`TaylorSketch`, which on the exponential kernel is worse than H0/1 until D is well above d.
+For <x, y>^10, the paper's distribution of degrees, 2^-(n+1), is useless: only one feature in 2,048 is not 0. Up to D =
+500, most runs have no such feature, and their error is the mean of the kernel itself; those that have some have larger
+errors that vary widely. "Own degrees" only draws degree 10. Mercer uses `TreeSketch` here. Up to D = 500, it has the
+largest error of all; with D = 5,000, it is better than an estimate of 0 only for d = 10. There is a reason to choose it
+nonetheless: this kernel is nearly 0 off the diagonal, and then the mean absolute error favours estimates that are
+mostly 0 and occasionally huge. In the second table, with ||Z Z' - K|| / ||K||, an estimate of 0 has an error of 1, and
+only Mercer is well below that, from D = 500 on. For the other kernels, Mercer uses `TaylorSketch`, which is worse than
+H0/1 on the exponential kernel until D is well above d.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""Accuracy, training time and test time against D, of RandomMaclaurin (the paper's RF) and H0/1, on four sets.
+"""Accuracy, training time and test time against D, for RandomMaclaurin (the paper's RF) and H0/1, on four data sets.
 
-Half of RandomMaclaurin's features are constants as the paper draws them, a quarter has degree 1; H0/1 takes these
-degrees exactly. The paper prints curves without figures. D counts random features: H0/1 has d + 1 more; Mercer,
-`KernelClassifier` with the map that it chooses and with `Nystrom`, has D in all. 5 splits; the exact machine has a
-limit of 300 s. Seconds of the processor on one thread, medians: training includes the features, testing is that of all
-test rows, at most 20,000. What was chosen where the paper is silent is that of Table 1. Claims compare split by split.
+Half of RandomMaclaurin's features are constants, as in the paper, and a quarter have degree 1; H0/1 computes these
+degrees exactly. The paper shows curves without numbers. D counts random features: H0/1 has d + 1 in addition, whereas
+Mercer (`KernelClassifier` with the map that it chooses, and with `Nystrom`) has D in total. There are 5 splits, and the
+exact machine has a limit of 300 s. Times are medians in processor seconds on one thread: training includes the
+features, and testing is for all test rows, at most 20,000. Details that the paper does not give are chosen as for Table
+1. Claims are compared split by split.
 
-Where d is large and D small, Mercer is far worse than H0/1: on Spambase with D = 10 it has 10 features and H0/1 has 68.
-From D = 100 on it is level or better on all four sets. It is more accurate than RandomMaclaurin nearly everywhere, but
-trains slower at small D, and on Spambase at all. RandomMaclaurin's 90.4 % on IJCNN1 (the paper's IJCNN), at D = 10 and
-25, is the share of the larger class, and Mercer at D = 10 is no better.
+If d is large and D small, Mercer is far worse than H0/1: on Spambase with D = 10, it has 10 features, and H0/1 has 68.
+From D = 100 on, it is level or better on all four data sets. It is more accurate than RandomMaclaurin nearly
+everywhere, but trains more slowly for small D, and on Spambase for all D. The accuracy of RandomMaclaurin on IJCNN1
+(the paper's IJCNN) with D = 10 and 25, 90.4 %, is the share of the larger class; Mercer with D = 10 is no better.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Pham and Pagh, Fast and scalable polynomial kernels via explicit feature maps, KDD 2013: its sets, kernels, methods.
+"""Pham and Pagh, Fast and scalable polynomial kernels via explicit feature maps, KDD 2013: data sets, kernels, methods.
 
-The paper says that data is normalised before any kernel method, but not how: here rows have length 1, columns of
-Covertype lie between 0 and 1 before. Chosen where it is silent: C = 1 for all machines; LIBLINEAR by its defaults,
-which have no intercept; Covertype is class 2 against the rest, 80,000 of 100,000 sampled rows to learn from. The
-paper's exact machines on Adult, which for degree 4 are worse than its linear ones and take 2 hours, are those of rows
-that were not normalised, with a nearly hard margin: Tables 1 and 2 have such rows too, as a set of their own.
+The paper says that data are normalised before any kernel method, but not how. Here, rows have length 1, and the columns
+of Covertype are first scaled to values from 0 to 1. Other details that the paper leaves open: C = 1 for all machines;
+LIBLINEAR with its default settings, which have no intercept; Covertype is class 2 against the rest, with 80,000 of
+100,000 sampled rows for training. The exact machines of the paper on Adult, which are worse than its linear ones for
+degree 4 and take 2 hours, correspond to rows that were not normalised and a nearly hard margin. Tables 1 and 2
+therefore also include such rows, as a separate data set.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """Relative error of the estimated kernel against D, on Adult, for homogeneous and inhomogeneous kernels.
 
-The paper prints curves of "the relative error from expectation" without saying how it is taken or over which pairs.
-Here it is ||Z Z' - K|| / ||K|| on 1,000 test rows, 5 seeds. Its text says that data is normalised before any kernel
-method and that Random Maclaurin then has a small error on inhomogeneous kernels, and also that it needs over 3,000
-features there for an error below 1. Here the first is so on rows of length 1, the second for one kernel on rows as they
-are (zeros and ones, 14 ones a row): both are shown. On rows of length 1 TensorSketch is no better than Random Maclaurin
-at small D: its runs scatter widely, and at D = 500 its median is the larger one. Random Maclaurin is shown as the paper
-has it, most of whose features are 0 for a homogeneous kernel, and with degrees drawn from those of the kernel alone
-("own degrees"): here these zeros make most of its error on homogeneous kernels. Mercer's choice is `TaylorSketch`,
-which takes low degrees exactly, after splitting off the mean where it helps. Its error is the smallest everywhere; up
-to D = 1,000 its features take the longest (Figure 2).
+The paper shows curves of "the relative error from expectation" without saying how it is defined or over which pairs.
+Here, it is ||Z Z' - K|| / ||K|| on 1,000 test rows, with 5 seeds. According to the text of the paper, data are
+normalised before any kernel method and Random Maclaurin then has a small error on inhomogeneous kernels, but also needs
+over 3,000 features there for an error below 1. We find the former for rows of length 1, and the latter for one kernel
+on rows as they are (zeros and ones, with 14 ones per row), so both are shown.
+
+On rows of length 1, TensorSketch is no better than Random Maclaurin for small D: its runs vary widely, and with D = 500
+its median is larger. Random Maclaurin is shown as in the paper, where most features are 0 for a homogeneous kernel, and
+with degrees drawn only from those that occur in the kernel ("own degrees"); these zeros cause most of its error on
+homogeneous kernels. Mercer chooses `TaylorSketch`, which computes low degrees exactly after subtracting the mean if
+that helps. It has the smallest error everywhere; up to D = 1,000, its features take the longest to compute (Figure 2).
 """
 
 from __future__ import annotations

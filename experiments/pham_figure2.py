@@ -1,11 +1,12 @@
-"""Time to build the features of 10,000 rows for (1 + <x, y>)^4: against D on Adult and MNIST, and on rows of d = D.
+"""Time to compute the features of 10,000 rows for (1 + <x, y>)^4: against D on Adult and MNIST, and with d = D.
 
-The paper prints curves without figures. The synthetic rows are normal here (the paper does not say). Random Maclaurin
-is a product with signs, as in the paper, but by Mercer's compiled core, which is far quicker than one in Matlab: the
-order of the costs is the paper's, the factor between the methods is not, and on Adult Random Maclaurin is the faster
-one. The map that Mercer chooses pays for its smaller error (Figure 1): it looks at the rows before it deals out its
-width and is the slowest up to D = 1,000. On rows of d = D it is so beyond, until Random Maclaurin takes as long at D =
-4,000. Seconds of one thread, in float64, 500 rows at a time, the median of 3 runs.
+The paper shows curves without numbers. The synthetic rows are normally distributed here (the paper does not say).
+Random Maclaurin is a product with random signs, as in the paper, but computed by Mercer's compiled core, which is far
+faster than Matlab. The order of growth is therefore that of the paper, but the factor between the methods is not, and
+on Adult Random Maclaurin is faster. The map that Mercer chooses pays for its smaller error (Figure 1): it examines the
+rows before it allocates its features and is the slowest up to D = 1,000. With d = D, it is the slowest beyond that as
+well, until Random Maclaurin takes as long at D = 4,000. Seconds of one thread in float64, 500 rows at a time, the
+median of 3 runs.
 """
 
 from __future__ import annotations

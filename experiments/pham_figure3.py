@@ -1,12 +1,13 @@
-"""Accuracy against D for the kernels of degree 2, beside the exact machine.
+"""Accuracy against D for the kernels of degree 2, compared with the exact machine.
 
-The paper prints curves for four sets without figures; at the D of its Table 1 they are those of the table. Gisette is
-missing. Mercer is `KernelClassifier` with the map that it chooses and the same D. On Adult it comes near the exact
-machine with fewer features than TensorSketch; on Covertype it is ahead by a point at the smallest D of <x, y>^2 and by
-a tenth of one at the largest, else the two are level, and both end above the exact machine, whose margin with C = 1 is
-too soft there. On MNIST Mercer is ahead at the smallest D of <x, y>^2, then behind TensorSketch by half a point, and by
-more for (1 + <x, y>)^2, where the map that it chooses serves degree 1 first, which weighs most in the kernel and says
-least about digits.
+The paper shows curves for four data sets without numbers, except for the D of its Table 1, where the table gives them.
+Gisette is missing. Mercer is `KernelClassifier` with the map that it chooses and the same D.
+
+On Adult, Mercer comes close to the exact machine with fewer features than TensorSketch. On Covertype, it is better by a
+point for the smallest D with <x, y>^2 and by a tenth of a point for the largest, and level otherwise; both become
+better than the exact machine, whose margin is too soft there with C = 1. On MNIST, Mercer is better for the smallest D
+with <x, y>^2, and then worse than TensorSketch by half a point. It is worse by more for (1 + <x, y>)^2, where its map
+gives priority to degree 1, which contributes most to the kernel but says least about digits.
 """
 
 from __future__ import annotations

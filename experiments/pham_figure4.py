@@ -1,11 +1,11 @@
-"""Training time against D for (1 + <x, y>)^2: features and LIBLINEAR together, in seconds of the processor.
+"""Training time against D for (1 + <x, y>)^2: features and LIBLINEAR together, in processor seconds.
 
-Made of the cells of Figure 3. The paper prints curves without figures; Random Maclaurin there needs more time than
-TensorSketch on MNIST and Gisette (missing here), and slightly less on Covertype and Adult. The paper puts it down to
-the features. Ours are products with signs too, but compiled and not in Matlab: features of either map are a small part
-of the time. What Random Maclaurin takes longer on MNIST is iterations of LIBLINEAR, and on Covertype and Adult the two
-are level. Mercer takes a fraction of their time at the same D: the same loss, by Newton's method. Where it is less
-accurate for it, Figure 3 shows.
+This figure uses the runs of Figure 3. The paper shows curves without numbers, in which Random Maclaurin needs more time
+than TensorSketch on MNIST and Gisette (missing here), and slightly less on Covertype and Adult. The paper attributes
+this to the features. Ours are also products with random signs, but compiled instead of in Matlab, and the features of
+both maps are a small part of the time. On MNIST, Random Maclaurin takes longer because LIBLINEAR needs more iterations;
+on Covertype and Adult, the two are level. Mercer takes a fraction of their time with the same D, minimising the same
+loss by Newton's method. Figure 3 shows where it is less accurate in return.
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
-"""Accuracy and training time of exact machines (LIBSVM) and of maps with LIBLINEAR, for four kernels on each set.
+"""Accuracy and training time of exact machines (LIBSVM) and of maps with LIBLINEAR, four kernels on each data set.
 
-Mean and deviation over 5 runs, features and training together. "Own degrees" is Random Maclaurin that draws no degree
-which the kernel lacks, "Mercer" is `KernelClassifier` with the map that it chooses, at the same D. Gisette (table d) is
-missing: the set is not to be had here. Our TensorSketch and RandomMaclaurin are near the paper's for degree 2; for
-degree 4 several are better by some points. Our exact machines have a softer margin (C = 1, rows of length 1): they are
-worse than the paper's on Covertype, for degree 2 even worse than our TensorSketch, and better on Adult for degree 4.
-They are quicker than the paper's by far on Adult, and by little on MNIST. Adult has a line more, for rows as they are,
-14 ones each: with these our exact machines have the paper's accuracy for degree 4, within a tenth of a point, and come
-near it for degree 2, so that its exact machines must have had them. Its linear machines had not: on such rows LIBLINEAR
-takes all its 1,000 iterations, far longer than the paper's, and for degree 4 learns much less. Mercer is faster than
-TensorSketch everywhere and no less accurate on Adult and Covertype. On MNIST it is behind but for <x, y>^4: for (1 +
-<x, y>)^p its map serves degree 1 first, which weighs most in the kernel and says least about digits.
+Mean and standard deviation over 5 runs, features and training together. "Own degrees" is Random Maclaurin that only
+draws degrees which occur in the kernel, and "Mercer" is `KernelClassifier` with the map that it chooses, with the same
+D. Gisette (table d) is missing because the data set was not available.
+
+For degree 2, our TensorSketch and RandomMaclaurin are close to those of the paper; for degree 4, several are better by
+some points. Our exact machines have a softer margin (C = 1, rows of length 1). On Covertype, they are worse than those
+of the paper, and for degree 2 even worse than our TensorSketch; on Adult with degree 4, they are better. They are far
+faster than those of the paper on Adult and slightly faster on MNIST. For Adult, there is an additional line for rows as
+they are, with 14 ones each. With these rows, our exact machines agree with the accuracy of the paper to a tenth of a
+point for degree 4, and nearly for degree 2, so the exact machines of the paper must have used them. Its linear machines
+did not: with such rows, LIBLINEAR needs all of its 1,000 iterations, takes far longer than in the paper, and learns
+much less for degree 4.
+
+Mercer is faster than TensorSketch everywhere and at least as accurate on Adult and Covertype. On MNIST, it is worse
+except for <x, y>^4: for (1 + <x, y>)^p, its map gives priority to degree 1, which contributes most to the kernel but
+says least about digits.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""TensorSketch against Random Maclaurin with H0/1, degrees 0 and 1 taken exactly, for (1 + <x, y>)^4.
+"""TensorSketch against Random Maclaurin with H0/1, which computes degrees 0 and 1 exactly, for (1 + <x, y>)^4.
 
-D counts the exact features too, as in the paper. H0/1 is `RandomMaclaurin(exact_terms=True)`; plain Random Maclaurin is
-that of Table 1, as the paper's table lacks it (its text says that H0/1 is better, its figures for MNIST the contrary).
-Our features of H0/1 are compiled products with signs: they cost 0.5 to 1.3 times what TensorSketch's do, and little
-beside the training. Mercer's own choice `TaylorSketch` takes the idea of H0/1 further: the width goes to the degrees
-that need it on the rows at hand. It is the fastest on all three and more accurate than H0/1 on two, but on MNIST
-TensorSketch is ahead of it, and on Covertype all but plain Random Maclaurin are level.
+D includes the exact features, as in the paper. H0/1 is `RandomMaclaurin(exact_terms=True)`. Plain Random Maclaurin is
+taken from Table 1, because the table of the paper does not include it (its text says that H0/1 is better, its numbers
+for MNIST say the opposite). Our features of H0/1 are compiled products with random signs; they cost 0.5 to 1.3 times as
+much as those of TensorSketch, and little compared with training. Mercer's own choice, `TaylorSketch`, takes the idea of
+H0/1 further: it gives features to the degrees that need them for the given rows. It is the fastest on all three data
+sets and more accurate than H0/1 on two of them. On MNIST, however, TensorSketch is better, and on Covertype, all but
+plain Random Maclaurin are level.
 """
 
 from __future__ import annotations

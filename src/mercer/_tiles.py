@@ -187,7 +187,7 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
             other.start()
             others.append(other)
         take()
-    finally:  # even after an interrupt, nobody may go on writing
+    finally:  # even after an interrupt, no thread may continue to write
         waiting.clear()
         for other in others:
             other.join()

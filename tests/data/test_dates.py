@@ -270,3 +270,38 @@ def test_a_split_by_a_date(value):
     assert (train.n_rows, test.n_rows) == (38, 2)
     np.testing.assert_array_equal(concatenated(list(test.blocks())).X[:, 0], [8.0, 9.0])
     assert data.open(frame).split(test=["2020-01-05", "2020-01-07"], column="d")[1].n_rows == 4
+
+
+OTHER_FORMS = {
+    "year first": (["2020/01/05", "2020/12/31"], ["2020-01-05", "2020-12-31"]),
+    "day first": (["5.1.2020", "", "31.12.2020"], ["2020-01-05", "NaT", "2020-12-31"]),
+    "with a time": (["05.01.2020 6:30", "31.12.2020 23:59"], ["2020-01-05T06:30", "2020-12-31T23:59"]),
+    "with seconds": (["2020/01/05 06:30:01", "2020/12/31 00:00:00"], ["2020-01-05T06:30:01", "2020-12-31"]),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FORMS)
+def test_dates_in_other_forms_without_doubt_are_dates(tmp_path, name):
+    texts, expected = OTHER_FORMS[name]
+    lines = [f"{text},{text or '1.2.3'} ,{place}" for place, text in enumerate(texts)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    found = concatenated(list(data.open(tmp_path / "a.csv", target="y").blocks())).X.parts
+    np.testing.assert_array_equal(found["a"].astype("datetime64[us]"), np.array(expected, dtype="datetime64[us]"))
+    assert found["b"].dtype == object  # the blank that follows is not of that form
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["01/05/2020", "12/31/2020"],
+        ["05.01.20", "31.12.20"],
+        ["1.2.3", "1.10.2"],
+        ["45.01.2020", "31.12.2020"],
+        ["2020/01/05", "31.12.2020"],
+        ["2020/01/05", "soon"],
+    ],
+)
+def test_dates_in_forms_with_doubt_are_text(tmp_path, texts):
+    (tmp_path / "a.csv").write_text("a,y\n" + "".join(f"{text},1\n" for text in texts))
+    found = concatenated(list(data.open(tmp_path / "a.csv", target="y").blocks())).X.parts
+    assert found["a"].tolist() == texts

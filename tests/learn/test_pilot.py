@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
 import mercer
@@ -500,3 +501,21 @@ def test_a_fit_costs_more_where_the_penalty_is_small():
     np.testing.assert_allclose((costs[2] - fixed) / (costs[1] - fixed), 2.0, rtol=1e-4)
     assert costs[3] == costs[4] > costs[2]
     assert fit_cost("squared", 10_000, 2048, 5, 8.0) == fit_cost("squared", 10_000, 2048, 5, 1e-5)
+
+
+def test_few_columns_of_thousands_are_found_in_rounds():
+    """One round of gradients is not enough for five columns of 4,500 in 200 rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4500))
+    y = X[:, :5].sum(axis=1) + 0.5 * rng.normal(size=400)
+    model = KernelRegressor(random_state=0).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.8
+    assert model.column_scales_[:5].min() > 6.0 * model.column_scales_[5:].max()
+
+
+def test_rounds_of_gradients_end_where_held_out_rows_do_not_gain():
+    """Later rounds have lower leave-one-out errors here, and classify worse."""
+    X, y = make_classification(550, 3000, n_informative=10, n_redundant=10, random_state=2)
+    model = KernelClassifier(random_state=0).fit(X[:250], y[:250])
+    assert model.choice_.learned_columns
+    assert model.score(X[250:], y[250:]) > 0.85

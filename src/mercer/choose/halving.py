@@ -68,7 +68,7 @@ class Trial(NamedTuple):
     loss : str
         The loss.
     regularisation : float
-        The alpha of least squares, or the C of a classifier; ``loss`` tells which.
+        The alpha of least squares, or the C of a classifier; ``loss`` determines which.
     rows : int
         The number of rows.
     features : int

@@ -294,7 +294,7 @@ class PilotSearch:
             return learner.columns_learned(learner.table_to_fit(self.table))
 
     def _errors(self, model: Any, held: Block) -> Matrix:
-        """What every row that is held out adds to the error: 1 - R2, or the share of rows that are told wrong."""
+        """How much each held-out row contributes to the error: 1 - R2, or the share of wrong predictions."""
         y = np.asarray(held.y)
         with without_warnings():
             told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
@@ -407,7 +407,7 @@ class PilotSearch:
     # -- the last word -------------------------------------------------------------------------------------------------
 
     def _confirmed(self, default: Tried, winner: Variant | None) -> Variant | None:
-        """The machine of this lap that is better than the best so far on rows that nothing has looked at."""
+        """The machine of this lap that is better than the best so far on rows that the search has not used."""
         first = chosen(default, self._tried)
         if first is default:
             return None

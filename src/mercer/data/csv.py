@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .csv_dates import DATES, named_dates
 from .csv_style import (
     COMMA,
     GAPS,
@@ -125,6 +126,7 @@ class CsvFile(FileSource):
                 strings_can_be_null=gaps,
                 null_values=null_values,
                 decimal_point=style.decimal,
+                timestamp_parsers=[csv.ISO8601, *(DATES if types else ())],
             ),
         )
 
@@ -146,16 +148,18 @@ class CsvFile(FileSource):
                 raise
 
     def _surveyed(self) -> Survey:
-        style, fields = self._style()
+        style, fields, head = self._style()
         names = [field.name for field in fields]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SourceError(f"{self.name} has two columns named {twice!r}")
         types = {field.name: arrow().string() if arrow().types.is_null(field.type) else field.type for field in fields}
-        return self._widened(types, {field.name: arrow_kind(field.type) for field in fields}, style)
+        kinds = {field.name: arrow_kind(field.type) for field in fields}
+        dates = {name: arrow().timestamp("s") for name in named_dates(head)}
+        return self._widened(types | dates, kinds | dict.fromkeys(dates, "date"), style)
 
-    def _style(self) -> tuple[NumberStyle, list[Any]]:
-        """Return how numbers are written in the first block, with the columns and their types."""
+    def _style(self) -> tuple[NumberStyle, list[Any], Any]:
+        """Return how numbers are written in the first block, with the columns and their types, and this block."""
         asked = self._asked_decimal
         style = NumberStyle(POINT if asked is None else asked)
         fields, head = self._fields(style)
@@ -168,8 +172,8 @@ class CsvFile(FileSource):
         name, gaps = marked_gaps(head, style.decimal)
         if gaps:
             style = style._replace(gaps=gaps, first_gap=name)
-            fields, _ = self._fields(style)
-        return style, fields
+            fields, head = self._fields(style)
+        return style, fields, head
 
     def _widened(self, types: dict[str, Any], kinds: dict[str, str], style: NumberStyle) -> Survey:
         """Return the survey, with wider types for columns whose first rows suggest types too narrow for later ones."""

@@ -135,7 +135,7 @@ def kind_of(column: Any) -> str:
     The kinds are "int", "uint64" (if "int" is too small), "float32" and "float64"; "bool"; "date", with or without a
     time of day; and "duration", also for a time of day. Categories are levels, even if they are numbers: "int levels",
     "uint64 levels", "float levels". Everything else is "text". A column with only missing entries is "empty" and may
-    be anything. Objects are told apart by :func:`settled`.
+    be anything. Objects are distinguished by :func:`settled`.
     """
     if hasattr(column, "type"):
         return arrow_kind(column.type)

@@ -321,7 +321,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     -----
     The losses "squared_hinge" and "logistic" are minimised by Newton's method, which stops when the objective is within
     ``tol`` of its minimum. If there are so many features that the Hessians of the classes would take longer, it uses
-    conjugate gradients with one factor for all classes (``convergence_.method`` tells).
+    conjugate gradients with one factor for all classes (see ``convergence_.method``).
 
     With ``loss="squared"``, the curves for probabilities are learned by "leave-one-out", which is exact, on at most
     2,048 rows. With "squared_hinge" they are learned by "approximate leave-one-out" on at most 1,000 rows, with a
@@ -552,7 +552,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return STRENGTHS if isinstance(self.C, str) else tuple(np.unique(np.asarray(self.C, dtype=float)).tolist())
 
     def _pilot(self, loss: Loss, seed: int, n_rows: int) -> Loss:
-        """Return the loss that tells where landmarks are needed, with the middle one of several C and all rows."""
+        """Return the loss that shows where landmarks are needed, with the middle one of several C and all rows."""
         middle = loss.scaled(self._candidates[len(self._candidates) // 2])
         if rule_of(self.C) != HOLDOUT:
             return middle

@@ -183,7 +183,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         unless a linear kernel, or a sum with a linear kernel, asks for a trend that continues, or ``map="exact"`` asks
         for the predictions of the kernel machine itself. On landmarks of a kernel of the distance, "auto" also predicts
         rows outside the region of ``fit``, widened by a tenth, like the nearest rows on its surface: a wide kernel has
-        not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates` tells which rows are unlike
+        not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates` shows which rows are unlike
         those of ``fit``. Models in files of earlier versions do not know the range of their targets, and their
         predictions are free.
     fit_intercept : bool, default=True

@@ -153,7 +153,7 @@ def _is_current(descriptor: int, path: Path) -> bool:
 
 
 def _holder(descriptor: int) -> dict[str, Any]:
-    """Return what a lock file says of the run that holds or held it; nothing if it has not been written yet."""
+    """Return what a lock file says about the run that holds or held it; nothing if it has not been written yet."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
         held = json.loads(os.read(descriptor, MOST_BYTES))

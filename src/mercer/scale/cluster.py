@@ -84,11 +84,11 @@ class Cluster:
         if self.client.status == "running":
             return WorkersGoneError(
                 f"no worker was there for {PATIENCE:g} seconds: the cluster at {self.client.scheduler.address} has "
-                "none left. Start workers and fit again; a fit by mercer.persist.train goes on with resume=True"
+                "none left. Start workers and fit again; a fit by mercer.persist.train continues with resume=True"
             )
         return WorkersGoneError(
             "the connection to the scheduler was lost: connect a client to a running cluster and fit again; a fit by "
-            "mercer.persist.train goes on with resume=True"
+            "mercer.persist.train continues with resume=True"
         )
 
     def opened(self, tables: Sequence[Any]) -> list[Any]:

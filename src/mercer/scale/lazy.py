@@ -86,7 +86,7 @@ def lazily(method: Method) -> Method:
 
 
 def example_of(call: Call, X: Any) -> Any:
-    """Return the result for one row that is made up, which tells the type and the shape of results."""
+    """Return the result for an artificial row, to find out the type and the shape of results."""
     estimator = call.estimator
     if not hasattr(X, "chunks"):
         if hasattr(estimator, "treating_unknown"):

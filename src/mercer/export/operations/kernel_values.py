@@ -253,7 +253,7 @@ def _(kernel: Any, X: Symbol) -> Symbol:
 
 
 def _each(function: Any) -> None:
-    """Sums, products, multiples and compositions of kernels in ``function``, by what it gives for their parts."""
+    """Export sums, products, multiples and compositions of kernels, applying ``function`` to their parts."""
 
     @function.register
     def _(kernel: Sum, *arguments: Any) -> Symbol:

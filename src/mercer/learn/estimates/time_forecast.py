@@ -59,8 +59,8 @@ class Forecast:
     """Adds up what is left of a fit, in seconds.
 
     Time counts for the work that ended last, so that what is done between passes counts too, and work that runs side
-    by side is not counted twice. Work of a kind that was timed is expected to go on at its speed, other work at that of
-    all work so far.
+    by side is not counted twice. Work of a kind that was timed is expected to continue at its speed, other work at
+    that of all work so far.
 
     Parameters
     ----------

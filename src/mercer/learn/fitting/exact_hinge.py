@@ -1,6 +1,6 @@
 """The exact kernel machine, in which every row may have a coefficient, found from the rows that matter.
 
-With the squared hinge, rows beyond the margin have no coefficient. A machine on landmarks tells which rows are near the
+With the squared hinge, rows beyond the margin have no coefficient. A machine on landmarks shows which rows are near the
 margin; their kernel matrix is kept in memory, and the exact machine on them is found. It is the exact machine on all
 rows if the others are beyond its margin: all of them are checked, those that are not beyond it are added, and the
 machine is found again, until there are none. Kernel values of the other rows are computed along the way and never

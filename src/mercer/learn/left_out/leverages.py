@@ -18,9 +18,9 @@ from ..solvers.ridge import best_of, relative
 Matrix = NDArray[np.float64]
 
 WORSE = 1.1
-"""How many times the least error the penalty that was chosen may have before that is told."""
+"""How many times the smallest error the chosen penalty may have before there is a warning."""
 NOTICEABLE = 0.01
-"""The least difference of two errors that is told of, as a share of the standard deviation of targets."""
+"""The smallest difference of two errors that causes a warning, as a share of the standard deviation of the targets."""
 
 
 class LeftOut(NamedTuple):

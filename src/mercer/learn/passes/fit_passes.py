@@ -202,7 +202,7 @@ class Passes:
 
 
 def counting(tell: Callable[[int], None] | None, slices: list[slice]) -> Callable[[int], None]:
-    """A function of the place of every partition that is done, in any order, which tells how many rows are done."""
+    """A function to call with each finished partition, in any order, which reports how many rows are done."""
     rows = 0
 
     def done(place: int) -> None:

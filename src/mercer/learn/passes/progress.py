@@ -111,7 +111,11 @@ class Reporter:
         self._forecast = Forecast(perf_counter(), n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_callbacks": [], "_lock": None}  # who is told is here, and not where it is sent
+        return {
+            **vars(self),
+            "_callbacks": [],
+            "_lock": None,
+        }  # callbacks exist only in this process, not where the object is sent
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())

@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     n_components : int
         How many features the map has.
     n_rows : int
-        How many distinct rows the pilot looked at.
+        How many distinct rows the pilot used.
     held_error : float or None
         The mean squared error on rows held out of the pilot, in units of the variance of the targets.
     other_error : float or None

@@ -25,7 +25,7 @@ DIGEST = 8
 
 
 class DistinctRows(NamedTuple):
-    """Which rows of a sample are looked at, in their order, and how much each of them counts."""
+    """Which rows of a sample are used, in their order, and how much each of them counts."""
 
     numbers: NDArray[np.int64]
     weight: Matrix

@@ -8,7 +8,8 @@ than one standard error of their difference the smoothest is taken: the widest k
 2. kernels and bandwidths around the best, on all rows that are not held out, decide on these. Those that were clearly
    worse than another one before are not tried again;
 3. one scale per column is learned: by leave-one-out on a thousand rows or so, or, of very many columns, by the mean
-   squared gradient of the best trial. They are taken where they lower the error on the rows that were held out of
+   squared gradient of the best trial, and again of the trial on columns with these scales for as long as that lowers
+   the error on held-out rows. They are taken where they lower the error on the rows that were held out of
    everything by more than one standard error, and by a share that is worth it: what they bring to targets that are
    noise is often above its standard error, but next to nothing;
 4. the best trial is made again with half its features, to see what more of them bring.
@@ -53,8 +54,10 @@ FEWEST_COLUMN_ROWS = 150
 """With fewer rows than these no scales of columns are learned."""
 MOST_COLUMNS = 256
 """With more columns than these, scales are taken from gradients: to learn them would take longer than all trials."""
-MOST_GRADIENTS = 4096
+MOST_GRADIENTS = 16384
 """With more columns than these no scales are learned."""
+ROUNDS = 4
+"""How often scales are taken from gradients at most, each time from those of a machine on the scaled columns."""
 FEWEST_ROWS = 20
 """With fewer distinct rows than these nothing is searched for."""
 CLEARLY = 2.5
@@ -110,7 +113,7 @@ class Pilot:
     Y : ndarray of shape (n_rows, n_targets)
         Targets, or codes of classes.
     rows : DistinctRows
-        Which rows of the sample are looked at.
+        Which rows of the sample are used.
     make_map : callable
         The map for a kernel and a number of features.
     width : int
@@ -295,10 +298,11 @@ class Pilot:
         if place and not clearly_better(learned[place][1].errors, learned[0][1].errors):
             place = 0
         candidate, trial, scales = learned[place]
+        if self._takes_gradients(candidate.scale, trial):
+            trial, scales = self._further_rounds(candidate, trial, scales)
         errors = self._held(trial, candidate.scale, scales)
         assert errors is not None
-        is_worth_it = errors.sum() <= (1.0 - WORTH) * plain_errors.sum()
-        if columns == "auto" and not (is_worth_it and clearly_better(errors, plain_errors)):
+        if columns == "auto" and not is_gain(errors, plain_errors):
             return plain._replace(other_error=float(errors.sum())), None, *begins[0]
         chosen = plain._replace(
             kernel=repr(candidate.kernel),
@@ -321,19 +325,54 @@ class Pilot:
         place = min(range(len(found)), key=lambda place: found[place].error)
         return after[place], found[place], scales
 
+    def _further_rounds(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix) -> tuple[RidgeTrial, Matrix]:
+        """The trial and the scales after as many rounds of gradients as lower the error on the held-out rows.
+
+        Leave-one-out errors cannot tell: rows that are left out of a trial have taken part in learning its scales.
+        """
+        errors = self._held(trial, candidate.scale, scales)
+        for _ in range(1, ROUNDS):
+            steeper = self._steeper(candidate, trial, scales)
+            again = self._tried(candidate, self._searched, FEATURES, steeper)
+            found = self._held(again, candidate.scale, steeper)
+            if errors is None or found is None or not is_gain(found, errors):
+                break
+            trial, scales, errors = again, steeper, found
+        return trial, scales
+
+    def _steeper(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix) -> Matrix:
+        """Scales from the gradients of a trial on scaled columns; rows keep their mean squared distance."""
+        spread = self._all(candidate.scale)[self._searched].var(axis=0)
+        steeper = scales * self._gradient_scales(candidate, trial, scales)
+        return steeper * np.sqrt((spread @ scales**2) / ((spread @ steeper**2) or 1.0))
+
+    def _takes_gradients(self, scale: str | None, trial: RidgeTrial) -> bool:
+        """Whether there are too many columns to learn their scales by leave-one-out."""
+        return self._all(scale).shape[1] > MOST_COLUMNS and trial.features.factor is not None
+
     def _learned_scales(self, begin: Candidate, best: Candidate, trial: RidgeTrial) -> Matrix:
         """One scale per column: by leave-one-out, or, of very many columns, by the gradients of the best trial."""
         X = self._all(best.scale)
-        if X.shape[1] > MOST_COLUMNS and trial.features.factor is not None:
-            coefficients = trial.features.at_landmarks(trial.coef)
-            rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
-            landmarks = trial.features.landmarks
-            return GradientSquares.of(X[rows], best.kernel, landmarks, coefficients, self.weight[rows]).scales()
+        if self._takes_gradients(best.scale, trial):
+            return self._gradient_scales(best, trial)
         rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
         learned = learn_column_scales(
             X[rows], self.Y[rows], begin.kernel, weight=self.weight[rows], max_iter=COLUMN_STEPS, tol=COLUMN_TOL
         )
         return learned.scales
+
+    def _gradient_scales(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix | None = None) -> Matrix:
+        """One scale per column by the gradients of a trial, beside those that its columns had."""
+        rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
+        X = self._all(candidate.scale)[rows]
+        coefficients, landmarks = trial.features.at_landmarks(trial.coef), trial.features.landmarks
+        X = X if scales is None else X * scales
+        return GradientSquares.of(X, candidate.kernel, landmarks, coefficients, self.weight[rows]).scales()
+
+
+def is_gain(errors: Matrix, before: Matrix) -> bool:
+    """Whether errors of held-out rows are below others by a standard error, and by a share that is worth it."""
+    return bool(errors.sum() <= (1.0 - WORTH) * before.sum()) and clearly_better(errors, before)
 
 
 def kernels_of(scale: str | None, of: Iterable[tuple[Family, Iterable[float]]], unit: float) -> list[Candidate]:

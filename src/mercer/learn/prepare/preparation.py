@@ -156,7 +156,7 @@ class Preparation:
     indicated : ndarray or None
         The columns that have an indicator of gaps: the first of those that stand for a column of levels.
     n_encoded : int or None
-        How many encoded columns there are, where they were looked at.
+        How many encoded columns there are, if they were examined.
     offset, factor, filling, column_scales : ndarray or None
         What is subtracted from columns, what they are multiplied by, what gaps become, and the scales of
         :meth:`with_column_scales`.
@@ -228,7 +228,7 @@ class Preparation:
 
     @property
     def rows_sampled(self) -> int:
-        """How large a sample of the rows is looked at, at most; 0 where none is."""
+        """The largest sample of rows that is examined; 0 if none is."""
         return SAMPLED if self.scale in ("auto", "log") or self.tails == "tame" else 0
 
     def learn_columns(self, blocks: Iterable[Any]) -> None:
@@ -329,7 +329,7 @@ class Preparation:
         )
 
     def _settle(self) -> None:
-        """Decide what is done to columns, by what was found."""
+        """Decide how to treat the columns, given what was found."""
         assert self._found is not None
         found, total = self._found, self._found.total
         bent = self._bent(found)
@@ -735,7 +735,7 @@ class Preparation:
         return self.columns[int(np.searchsorted(np.cumsum(self._widths), number, side="right"))].name
 
     def sources(self) -> list[tuple[str, range]]:
-        """The columns that encoded columns come from, as far as they were looked at, and which these are."""
+        """The original columns of the encoded columns that were examined, and which ones these are."""
         if self.columns is None:
             return [(self.source_of(place), range(place, place + 1)) for place in range(self.n_encoded or 0)]
         return [(column.name, range(first, first + self.width_of(column))) for first, column in self._places]

@@ -47,7 +47,7 @@ ROUNDING = 8.0
 FORCING = 0.1
 """How far conjugate gradients reduce the gradient of a Newton step's quadratic model, as the preconditioner sees it."""
 SLOWED = 0.25
-"""They go on while a step lowers the model by more than this share of what their steps have on average."""
+"""Steps continue while one lowers the model by more than this share of the average step."""
 FARTHEST = 1e3
 """How far an intercept goes in one step if no row bends its loss, as a multiple of what it might be from its best."""
 GOOD_SLOPE = 1e-4
@@ -395,7 +395,9 @@ class Newton:
             self.left_over = None if is_near else left_over[None]
             energies.append(float(following.max()))
             share = following / np.where(is_open, energy, 1.0)
-            direction = beside(step, is_open) * (turned + beside(step, share) * direction)
+            direction = turned + beside(step, share) * direction
+            if not is_open.all():
+                direction = beside(step, is_open) * direction
             energy = following
         self.is_stale = taken > worth
         self.products_taken.append(taken)

@@ -201,7 +201,7 @@ class LeaveOneOut(NamedTuple):
     def errors_and_hits(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Matrix, ...]:
         """The weighted sums, over rows, of the squares of these errors, one row per alpha and one column per target.
 
-        Beside them, for codes of classes, the weight of the rows whose class is told right, for every alpha.
+        In addition, for codes of classes, the weight of the rows whose class is predicted correctly, for every alpha.
         """
         w = np.ones(len(Z)) if weight is None else weight
         cuts = [slice(first, first + ROWS_AT_ONCE) for first in range(0, len(Z), ROWS_AT_ONCE)] or [slice(0, 0)]
@@ -252,7 +252,7 @@ class DeviceLeaveOneOut:
 
 
 def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:
-    """Whether the class that predicted codes tell is that of the row, for every row and alpha; NaN tells none."""
+    """Whether the predicted codes give the right class, for every row and alpha; NaN gives no class."""
     if codes.shape[1] == 1:
         return codes * predicted[:, :, 0] > 0.0
     return np.where(np.isnan(predicted), -np.inf, predicted).argmax(axis=2) == codes.argmax(axis=1)[:, None]

@@ -48,7 +48,7 @@ class Triangular:
         Raises
         ------
         numpy.linalg.LinAlgError
-            Where the matrix is not positive definite as far as its precision tells.
+            If the matrix is not positive definite to within its precision.
         """
         n = len(matrix)
         for block in blocks(n):

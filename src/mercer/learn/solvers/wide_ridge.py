@@ -158,7 +158,7 @@ class WideRidge(Newton):
         """For one preconditioner of all columns."""
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
-        """The least objective, to a relative distance of ``tol``; a start would spare nothing, and is not looked at."""
+        """Minimise the objective to a relative tolerance of ``tol``; ``start`` would save no steps and is ignored."""
         with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
             return self._descended(tol, STEPS_FOR_ONE * max_iter)
 
@@ -187,7 +187,7 @@ class WideRidge(Newton):
             bent = self.design.kept("decision values", self._values, V).astype(np.float64)
             length = energy / np.maximum((direction * (direction + self.roots * bent)).sum(axis=0), tiny)
             if not np.isfinite(length).all():
-                break  # this precision tells no more
+                break  # no further progress is possible in this precision
             rho, F, W = rho + length * direction, F + length * bent, W + length * V
             self._keep(objectives, rho, F, W, direction, energy)
         gap = self.gaps[-1]
@@ -259,7 +259,7 @@ class WideRidge(Newton):
             checkpoint.anew("iterate", kept)
 
     def _begun(self) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix, list[float]]:
-        """Where steps begin, or go on: coefficients of rows, decision values, coefficients, and the last direction."""
+        """Where steps start or continue: coefficients of rows, decision values, coefficients, last direction."""
         n, k = self.goal.shape
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is None or "iterate" not in checkpoint.found:
