@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression
 
@@ -132,6 +133,18 @@ def test_predictions_with_the_kernel_itself_are_not_changed(map):
         certify(RandomFourier(Gaussian(0.1), n_components=width, random_state=0).fit(X), X) for width in (16, 1024)
     )
     assert better.predictions.relative.high < worse.predictions.relative.low
+
+
+def test_the_functions_to_predict_do_not_depend_on_the_signs_of_eigenvectors(map, monkeypatch):
+    def turned(matrix, **options):
+        values, vectors = scipy.linalg.eigh(matrix, **options)
+        return values, -vectors
+
+    X = some_rows(100)
+    expected = certify(map, X, random_state=0).predictions.relative
+    monkeypatch.setattr("mercer.choose.certificate.eigh", turned)
+    found = certify(map, X, random_state=0).predictions.relative
+    assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high), rel=1e-9)
 
 
 def test_targets_are_numbers_or_classes(map):

@@ -336,9 +336,10 @@ def _predictions(
 def _targets(K: Matrix, y: Any, rng: Stream) -> tuple[bool, Matrix]:
     """Return whether targets are classes, and their columns."""
     if y is None:
+        # The symmetric root of K: unlike eigenvectors, whose signs LAPACK is free to choose, it is the same everywhere.
         values, vectors = eigh(K)
         normals = rng.child("functions").normals((len(K), FUNCTIONS))
-        return False, vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * normals)
+        return False, vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * (vectors.T @ normals))
     return codes_of_targets(y)
 
 

@@ -29,7 +29,7 @@ GROUPS = {
         "class-weight", "alpha", "delta", "quantile", "epsilon", "deviations", "precision", "dtype",
     ),
     "Scores": ("resamples", "level"),
-    "Reading files": ("format", "delimiter", "encoding", "drop", "memory"),
+    "Reading files": ("format", "delimiter", "decimal", "encoding", "drop", "memory"),
     "Running": ("device", "dask", "threads", "seed", "checkpoint", "every", "resume", "dry-run", "config"),
     "Output": ("output", "report", "plot", "html", "spreadsheet-safe", "json", "quiet", "debug", "help"),
 }  # fmt: skip
