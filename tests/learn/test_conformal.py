@@ -66,8 +66,8 @@ def test_rows_with_leverages_next_to_one_are_left_out_too():
 def test_a_row_that_alone_decides_a_coefficient_has_an_infinite_residual(tmp_path):
     X, y = problem(40)
     X[:, 2] = np.arange(40) == 7
-    model = ConformalRegressor(ridge(map="nystrom", alpha=1e-15, n_components=40).set_params(kernel="linear"), method="jackknife+")
-    model.fit(X, y)
+    machine = ridge(map="nystrom", alpha=1e-15, n_components=40).set_params(kernel="linear")
+    model = ConformalRegressor(machine, method="jackknife+").fit(X, y)
     np.testing.assert_array_equal(np.flatnonzero(np.isinf(model.residuals_)), [7])
     assert np.isfinite(model.predict_interval(X)).all()
     assert np.isinf(model.predict_interval(X, coverage=0.975)).all()
