@@ -37,6 +37,8 @@ Matrix = NDArray[np.float64]
 
 EXACT_SUMS = 1e-4
 """Below this alpha, products of features are summed in float64: the error of float32 would be as large."""
+ONE_ROW = 2.0
+"""How much a row more or less among n can change a score, as a share: this number divided by n."""
 
 
 class KernelNovelty(OutlierMixin, KernelMachine):
@@ -97,7 +99,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this value.
     left_out_scores_ : ndarray of shape (n_kept,)
-        The scores of rows of ``fit``, each by a model without it, in increasing order.
+        The scores of rows of ``fit``, each by a model without it and raised by 2 / n, in increasing order.
     mean_ : ndarray of shape (D,)
         The mean of the features.
     whitening_ : ndarray of shape (D, D)
@@ -134,8 +136,10 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     as with ``map="auto"`` and at most ``n_components`` rows, this is the distance in the space of the kernel itself.
 
     The p-value of a row is the share of rows of ``fit`` whose scores, each by a model without it, are at least as high.
-    A formula gives these scores, for at most 1,024 rows, from the same sums. Therefore a row from the same distribution
-    is called novel with a probability of about ``level``.
+    A formula gives these scores, for at most 1,024 rows, from the same sums. They are raised by a share of 2 / n, which
+    is what a row less can change them by: otherwise, among rows that repeat, such as counts, a new row could be more
+    novel than equal rows of ``fit``. Therefore a row from the same distribution is called novel with a probability of
+    about ``level``, and less often if rows repeat.
 
     References
     ----------
@@ -150,7 +154,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     >>> model.predict([[0.0, 0.5], [5.0, 5.0]])
     array([ 1, -1])
     >>> model.pvalues([[0.0, 0.5], [5.0, 5.0]]).round(3)
-    array([0.814, 0.002])
+    array([0.818, 0.002])
     """
 
     _set_last = "whitening_"
@@ -375,7 +379,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             q = squares((kept.features - centred.feature_mean) @ others.T)
         # Without row i the covariance loses a term of rank one, and the mean is further away from the row.
         ratio = n / (n - 1.0)
-        scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty)
+        scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty) * (1.0 + ONE_ROW / n)
         self._refuse_overflow(whitening, scores)
         if report is not None:
             report.end()
