@@ -352,7 +352,28 @@ def test_precisions(name, launched):
     features, X = fitted("fourier")
     with gpu.precision(name):
         Z = features.transform(torch.from_numpy(X))
-    np.testing.assert_allclose(Z.numpy(), features.transform(X), atol=5e-6)
+    assert Z.dtype == (torch.bfloat16 if name == "bfloat16" else torch.float32)
+    np.testing.assert_allclose(Z.float().numpy(), features.transform(X), atol=5e-6 if name != "bfloat16" else 1e-3)
+
+
+@pytest.mark.parametrize("case", ["structured, odd", "hadamard", "maclaurin", "a chart"])
+def test_features_in_half_the_bytes(case, launched, monkeypatch):
+    """In tiles that stay in the cache, by kernels and by references; rows that kernels leave out, too."""
+    features, X = fitted(case, CASES | LEFT_TO_THE_REFERENCE)
+    X[2] *= 40.0 if case == "structured, odd" else 1.0
+    monkeypatch.setattr(executor, "CACHED_BYTES", 4 * 4 * features.n_components_)
+    expected = features.transform(torch.from_numpy(X)).bfloat16()
+    with gpu.precision("bfloat16"):
+        Z = features.transform(torch.from_numpy(X))
+        out = torch.empty_like(Z)
+        assert features.transform(torch.from_numpy(X), out=out) is out
+        with pytest.raises(ValueError, match=r"dtype torch\.bfloat16, found .* and torch\.float32"):
+            features.transform(torch.from_numpy(X), out=out.float())
+        assert features.transform(torch.from_numpy(X.astype(np.float64))).dtype == torch.float64
+        assert features.transform(X).dtype == np.float32
+    assert Z.dtype == torch.bfloat16
+    assert torch.equal(Z, expected)
+    assert torch.equal(out, expected)
 
 
 def test_an_unknown_precision():
