@@ -191,7 +191,7 @@ def with_deviation(values: list[float]) -> str:
     return f"{np.mean(values):.1f}" + (f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else "")
 
 
-# -- on tables that are made ---------------------------------------------------------------------------------------------
+# -- on tables that are made -------------------------------------------------------------------------------------------
 
 MADE_HELD = 2000
 """Rows held out of every table that is made."""

@@ -1010,6 +1010,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         return self._by_rows(X, variances)
 
+    @in_kind_of_rows
     def decision_variance(self, X: Any) -> Any:
         """Compute the variances of decision values that the training rows leave open.
 
