@@ -134,6 +134,14 @@ def test_rectified_products_are_written_in_place(launched, monkeypatch):
             features.transform(torch.from_numpy(X))
 
 
+def test_an_infinity_is_named_where_all_rectified_products_are_below_0(launched):
+    X = rows(11, 4)
+    features = mercer.RandomRelu(ArcCosine(), n_components=1, random_state=3).fit(X)
+    X[7, 3] = -np.inf * np.sign(features.parameters_.directions[0, 3])
+    with pytest.raises(ValueError, match="row 7, column 3"):
+        features.transform(torch.from_numpy(X))
+
+
 RADIAL = [Gaussian(0.02), *(Matern(nu, length_scale=9.0) for nu in (0.5, 1.5, 2.5))]
 
 
@@ -266,6 +274,15 @@ def test_rows_that_are_not_finite_are_named(case, wrong, launched):
 def test_rows_that_overflow_are_named(case, launched):
     features, X = fitted(case)
     X[9] *= 1e20
+    with pytest.raises(ValueError, match="the features of row 9 overflow"):
+        features.transform(torch.from_numpy(X))
+
+
+def test_a_row_of_which_only_the_scale_overflows_is_named(launched):
+    X = rows(11, NARROW) + np.float32(2.0)
+    features = mercer.TaylorSketch(Polynomial(3, gamma=0.05), n_components=300, random_state=3).fit(X)
+    vector = features.parameters_.vector
+    X[9] = 1e15 * vector / np.linalg.norm(vector)  # of which little is left beside the vector
     with pytest.raises(ValueError, match="the features of row 9 overflow"):
         features.transform(torch.from_numpy(X))
 

@@ -19,6 +19,7 @@ from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.in_memory import check_extreme_weights
 from ..data.partitioned_files import PartitionedFiles
 from ..data.table_rows import placed
 from ..data.times import TIMES
@@ -145,7 +146,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         map: MapArgument = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -237,6 +238,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             weight = _check_sample_weight(to_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
+            check_extreme_weights(weight)
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
@@ -360,11 +362,16 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """What should be done about missing values."""
         return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
+    @property
+    def asked_unknown(self) -> str:
+        """What should be done about levels that ``fit`` has not seen."""
+        return self.unknown
+
     def _new_preparation(self) -> Preparation:
         """Return the requested preparation, before it has learned anything."""
         names = getattr(self, "feature_names_in_", None)
         make = Preparation.automatic if self.prepares_columns else Preparation
-        return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        return make(self.asked_scale, self.asked_missing, self.asked_unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all pending needs and also take a sample.
@@ -712,14 +719,14 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             out = found[0]
         else:
             head = part(slice(0, 1))
-            self.preparation_.new_gaps.clear()  # this row is processed again
+            self.preparation_.new_entries.clear()  # this row is processed again
             out = np.empty((n_rows, *head.shape[1:]), dtype=head.dtype)
 
             def fill(rows: slice) -> None:
                 out[rows] = part(rows)
 
             run_tiles(fill, n_rows, together, threads)
-        self.preparation_.new_gaps.tell()
+        self.preparation_.new_entries.tell()
         return out
 
     @available_if(lambda self: hasattr(self, "predict"))
@@ -748,8 +755,8 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
         Parameters
         ----------
-        unknown : {"error", "ignore"}
-            Whether such a level is refused, or treated as none of the known levels.
+        unknown : {"auto", "error", "ignore"}
+            Whether such a level is refused, or treated as none of the known levels; "auto" warns about those that are.
 
         Returns
         -------
