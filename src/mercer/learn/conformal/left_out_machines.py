@@ -6,8 +6,8 @@ leverage :math:`h = s\,((z - \bar z)^\top A^{-1} (z - \bar z) + 1 / n)`. Without
 .. math:: w - \frac{s\,e}{1 - h}\, A^{-1} (z - \bar z)
 
 and the residual of the row is :math:`e / (1 - h)` (Cook and Weisberg, Residuals and influence in regression, 1982).
-Without an intercept there is no mean, and no 1 / n. The sums of a fold of rows are subtracted from those of all rows.
-The map, the preparation and alpha remain those of all rows.
+Without an intercept there is no mean, and no 1 / n. The sums of a fold of rows are subtracted from the sums over all
+rows. The map, the preparation and alpha are not learned again.
 """
 
 from __future__ import annotations

@@ -15,13 +15,13 @@ from ..passes.scan_plan import Need
 Matrix = NDArray[np.float64]
 
 NORMAL = 1.482602218505602
-"""The standard deviation of a normal distribution over the median of its absolute values."""
+"""The ratio of the standard deviation of a normal distribution to the median of its absolute values."""
 
 
 def checked_targets(y: Any) -> Matrix:
     """Return targets as float64, with one column per target if there are several."""
     if y is None:
-        raise ValueError("the blocks must bring y, found X alone")
+        raise ValueError("the blocks must contain y, found only X")
     return check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
 
 
