@@ -13,14 +13,11 @@ from ..data.block import Block
 from ..data.frames import columns, holds, is_frame, kind_of
 from ..data.partitioned_table import Partition, PartitionedTable, check_alike, n_rows_of, naming
 from .cluster import Cluster
-from .collections import is_collection
 from .worker_parts import DelayedParts, WorkerParts
 
 
 def collection_table(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     """Return the rows of a collection as a table; see :func:`mercer.scale.table_of`."""
-    if not is_collection(X):
-        raise TypeError(f"rows on a cluster are a Dask array or data frame, found {type(X).__name__}")
     rows = delayed_parts(X, "X")
     kinds = meta_kinds(X)
     sizes = known_sizes(X)
@@ -92,7 +89,7 @@ def delayed_beside(part: Any, name: str, count: int, sizes: list[int] | None) ->
     """Return targets or weights in the partitions of the rows."""
     if part is None:
         return [None] * count
-    if not is_collection(part):
+    if not hasattr(part, "to_delayed"):
         part = np.asarray(part)
         if sizes is None or len(part) != sum(sizes):
             wanted = "a Dask collection with the partitions of X" if sizes is None else f"{sum(sizes)} entries"
