@@ -403,8 +403,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     @lazily
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the distances of rows to all centres, between features or, with many landmarks, in the kernel's own
-        space.
+        """Return the distances of rows to all centres: of features or, with many landmarks, of the kernel itself.
 
         Parameters
         ----------

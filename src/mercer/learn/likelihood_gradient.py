@@ -87,8 +87,7 @@ class LikelihoodSlopes:
 
     @property
     def of_alpha(self) -> float:
-        """Return the derivative with respect to the logarithm of alpha, which is minus the one with respect to the
-        logarithm of k."""
+        """Return the derivative with respect to log(alpha), which is minus the derivative with respect to log(k)."""
         return -0.5 * float(np.trace(self.products))
 
 

@@ -137,8 +137,7 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @abstractmethod
     def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
-        """Return the penalty that follows from a pilot; ``targets`` belong to the rows of the pilot, None if it saw
-        none."""
+        """Return the penalty that follows from a pilot, given the targets of its rows, or None if it saw none."""
 
     @abstractmethod
     def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:

@@ -76,8 +76,7 @@ class LandmarkFit(NamedTuple):
     def of(
         cls, model: LinearMachine, rows: PreparedRows, seed: int, columns: int, alpha: float = np.inf
     ) -> LandmarkFit:
-        """Return the fit of a machine, with kernel values kept if they fit in memory; refused if the landmarks do not
-        fit."""
+        """Return the fit of a machine; kernel values are kept if they fit in memory, and landmarks must fit."""
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
         work = extent.landmarks(model.loss in WITH_CORNERS)
@@ -143,8 +142,7 @@ class LandmarkFit(NamedTuple):
         return self.place.held_values(self.rows, map.kernel_, count, self.intercept, self.n_jobs, self.most_bytes)
 
     def kernel_values(self, map: FeatureMap, room: Any, known: int = 0) -> FeatureMatrix:
-        """The kernel values of all rows, streamed or kept in ``room``, in which the first ``known`` columns are filled
-        already."""
+        """The kernel values of all rows, streamed or kept in ``room``, whose first ``known`` columns are filled."""
         if room is None:
             return self.place.streamed(self.rows, map, self.intercept, self.n_jobs)
         count = known + int(map.n_components_)

@@ -129,6 +129,5 @@ def inner_fit(learner: Any, estimator: Any) -> Iterator[None]:
 
 
 def heard_by(learner: Any) -> list[Callback]:
-    """Return the functions to which a learner reports its passes: its ``callback``, and the callbacks of
-    ``set_callbacks``."""
+    """Return the functions to which a learner reports its passes: ``callback``, and those of ``set_callbacks``."""
     return [one for one in (learner.callback, learner.fit_tasks) if one is not None]

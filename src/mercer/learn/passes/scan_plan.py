@@ -85,8 +85,7 @@ class ScanPlan:
     def found(
         self, what: str, look: Callable[[Iterable[Block]], Found], join: Callable[[Found, Found], Found]
     ) -> Found:
-        """Return what ``look`` finds in all blocks, for the step with this name; pending needs are served by the same
-        scan.
+        """Return what ``look`` finds in all blocks, for the step with this name; the scan also serves pending needs.
 
         Partitions are examined where they are, and the results are joined in the order of the partitions.
         """

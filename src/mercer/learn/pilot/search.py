@@ -144,8 +144,7 @@ class Pilot:
     def run(
         self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None, columns: str | None
     ) -> tuple[Choice, Matrix | None, float]:
-        """Return the choice, the column scales if they are used, and the share by which doubling the features reduces
-        the error.
+        """Return the choice, the column scales if used, and the share by which doubling the features reduces the error.
 
         Parameters
         ----------
@@ -290,8 +289,7 @@ class Pilot:
     def _columns(
         self, begins: Sequence[tuple[Candidate, RidgeTrial]], plain_errors: Matrix, plain: Choice, columns: str
     ) -> tuple[Choice, Matrix | None, Candidate, RidgeTrial]:
-        """Return the choice with or without learned scales: the held-out rows decide, unless learned columns are
-        requested.
+        """Return the choice with or without learned scales, which held-out rows decide unless scales are requested.
 
         The scales, the candidate and the trial are returned as well. Scales are learned from each of ``begins``, the
         first of which is the choice without scales.
@@ -345,8 +343,7 @@ class Pilot:
         return trial, scales
 
     def _steeper(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix) -> Matrix:
-        """Return scales from the gradients of a trial on scaled columns; the mean squared distance of rows does not
-        change."""
+        """Return scales from the gradients of a trial on scaled columns; rows keep their mean squared distance."""
         spread = self._all(candidate.scale)[self._searched].var(axis=0)
         steeper = scales * self._gradient_scales(candidate, trial, scales)
         return steeper * np.sqrt((spread @ scales**2) / ((spread @ steeper**2) or 1.0))
@@ -356,8 +353,7 @@ class Pilot:
         return self._all(scale).shape[1] > MOST_COLUMNS and trial.features.factor is not None
 
     def _learned_scales(self, begin: Candidate, best: Candidate, trial: RidgeTrial) -> Matrix:
-        """Return one scale per column, learned by leave-one-out or, for very many columns, from the gradients of the
-        best trial."""
+        """Return one scale per column: by leave-one-out or, for very many columns, from gradients of the best trial."""
         X = self._all(best.scale)
         if self._takes_gradients(best.scale, trial):
             return self._gradient_scales(best, trial)

@@ -372,8 +372,7 @@ class Preparation:
         return None if varying.all() else np.flatnonzero(varying)
 
     def _gapped(self, total: Summary) -> Places | None:
-        """Return the first encoded column of every column with some, but not only, missing values; None if there are
-        none."""
+        """Return the first encoded column of every column with some but not only missing values; None if none."""
         gapped = (total.gaps > 0) & (total.weight > 0.0)
         if self.columns is not None:
             starts = np.zeros(len(gapped), dtype=bool)
@@ -650,8 +649,7 @@ class Preparation:
         return self._codes(column, values)[1] == UNSEEN
 
     def _codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the levels of a column, and their numbers: ``ABSENT`` for a missing value, ``UNSEEN`` for an unknown
-        level."""
+        """Return the levels of a column, and their numbers: ``ABSENT`` if missing, ``UNSEEN`` if unknown."""
         found = levels(values)
         check_hashable(column.name, found.tolist())
         if (

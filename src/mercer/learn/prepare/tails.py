@@ -115,8 +115,7 @@ def heavy_tails(X: Any, weight: Vector | None, least: Vector, most: Vector) -> T
 
 
 def logarithms(X: Any, weight: Vector | None, heavy: NDArray[np.int64]) -> Tails:
-    """Return all columns of a sample of rows, measured from 0 in one unit, which columns with heavy tails determine if
-    there are any."""
+    """Return all columns of a sample, measured from 0 in one unit, which columns with heavy tails determine if any."""
     columns = np.arange(X.shape[1])
     asked = X[:, heavy] if len(heavy) else X
     small = _distances(asked, weight, np.zeros(asked.shape[1]), SMALL) if asked.shape[0] else np.zeros(0)
@@ -179,8 +178,7 @@ def quantiles(X: Any, weight: Vector | None, shares: list[float]) -> NDArray[np.
 
 
 def _sparse_quantiles(X: Any, weight: Vector | None, shares: list[float], implicit: bool = True) -> NDArray[np.float64]:
-    """Return the same for CSR rows, in a time proportional to their entries; entries that are not stored count as zeros
-    or not at all."""
+    """Return the same for CSR rows, in the time of their entries; others count as zeros or not at all."""
     width, X = X.shape[1], X.tocoo()
     rows, columns = X.coords
     values, weight = X.data.astype(np.float64), np.ones(X.shape[0]) if weight is None else weight

@@ -272,8 +272,7 @@ class LandmarkNewton(Newton):
 
     @property
     def has_room_for_hessians(self) -> bool:
-        """Whether there is memory for the factors of the Hessians of all columns, and as much again while they are
-        computed."""
+        """Whether there is memory for the factors of the Hessians of all columns, and for computing them."""
         size = np.dtype(self.design.dtype).itemsize * float(self.design.width) ** 2
         return 2.0 * (self.loss.n_columns + 1) * size <= self.design.spare_bytes
 

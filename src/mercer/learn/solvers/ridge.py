@@ -62,8 +62,7 @@ class RidgeEnd(NamedTuple):
 
     @classmethod
     def at(cls, coef: Matrix, alpha: float, centred: Centred) -> RidgeEnd:
-        """Return the objective of coefficients: the gap is half the squared norm of the gradient divided by alpha, the
-        smallest curvature."""
+        """Return the objective of coefficients; the gap is half the squared norm of the gradient over alpha."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             bent = centred.gram @ coef + alpha * coef
             gradient = bent - centred.cross
@@ -269,8 +268,7 @@ class Leverages(NamedTuple):
 
     @classmethod
     def of(cls, moments: Moments, factor: tuple[Matrix, bool] | None, intercept: bool, precision: float) -> Leverages:
-        """Return the leverages of a ridge regression with this factor or, without one, for the smallest alpha that has
-        one."""
+        """Return leverages of ridge regression with this factor or, without one, the smallest alpha that has one."""
         centred, alpha = moments.centred(intercept), moments.rounding(precision)
         while factor is None:
             alpha = max(10.0 * alpha, float(np.finfo(np.float64).eps))

@@ -64,8 +64,7 @@ class KernelMatrix(Protocol):
     def __len__(self) -> int: ...
 
     def factor(self, added: Matrix) -> Factor:
-        """Return the factor of K with this added to its diagonal; numpy.linalg.LinAlgError if it is not positive
-        definite."""
+        """Return the factor of K with this added to its diagonal; a LinAlgError if not positive definite."""
         ...
 
     def times(self, B: Matrix) -> Matrix:

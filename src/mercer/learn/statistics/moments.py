@@ -94,8 +94,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def _exact(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
-        """Return the moments of a chunk of float32 features in float64, a few rows at a time, with at most two sums in
-        memory."""
+        """Return the moments of a chunk of float32 features in float64, a few rows at a time, with at most two sums."""
         sums: Self | None = None
         for start in range(0, len(Z), EXACT_ROWS):
             rows = slice(start, start + EXACT_ROWS)
