@@ -545,8 +545,7 @@ def zero_between(
     gain: Matrix,
     flat: Matrix,
 ) -> Matrix:
-    """Return where increasing functions, with values ``below`` at ``low`` and ``above`` at ``high``, are close enough
-    to 0.
+    """Return where increasing functions, ``below`` at ``low`` and ``above`` at ``high``, are close enough to 0.
 
     They are slopes of convex functions, and ``gain`` is how far these are known to decrease from 0 to ``low``. The
     search ends when the possible further decrease is negligible, or when a slope is at most ``flat``. Slopes of losses
