@@ -55,12 +55,21 @@ def on_gpu(X: Any) -> bool:
 
 
 def as_tensor(X: Array) -> Any:
-    """Return a torch or CuPy array as a torch tensor that shares its memory."""
+    """Return a torch or CuPy array as a torch tensor, which shares its memory unless its order is reversed."""
     if is_torch_array(X):
         return X
     from torch.utils.dlpack import from_dlpack
 
-    return from_dlpack(X)
+    return from_dlpack(X if all(step >= 0 for step in X.strides) else X.copy())
+
+
+def is_differentiated(X: Array) -> bool:
+    """Whether torch records what is done to X, for gradients."""
+    if not is_torch_array(X) or not X.requires_grad:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def has_torch() -> bool:
@@ -81,8 +90,17 @@ def namespace(X: Array) -> Any:
 def to_numpy(X: Array) -> Any:
     """Return X as a NumPy array; SciPy sparse matrices are returned unchanged."""
     if is_torch_array(X):
-        return X.detach().cpu().numpy()
+        _check_layout(X)
+        X = X.detach()
+        return (X.float() if X.dtype == array_namespace(X).bfloat16 else X).cpu().numpy()
     return X.get() if is_cupy_array(X) else X
+
+
+def _check_layout(X: Any) -> None:
+    """Refuse tensors whose entries are not all in memory."""
+    if X.layout != array_namespace(X).strided or X.is_meta:
+        found = "one without values" if X.is_meta else f"one of layout {str(X.layout).removeprefix('torch.')}"
+        raise TypeError(f"expected a dense tensor, found {found}; sparse rows are taken as matrices of SciPy")
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -146,6 +164,8 @@ def precision_and_device(X: Array) -> tuple[str, ...]:
 def check_foreign(X: Array, finite: bool = True) -> Array:
     """Validate a torch or CuPy matrix like scikit-learn validates NumPy ones; check its entries if ``finite``."""
     xp = namespace(X)
+    if is_torch_array(X):
+        _check_layout(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"expected a 2-dimensional array of at least one row, found shape {tuple(X.shape)}")
     if X.dtype not in (xp.float32, xp.float64):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -36,6 +38,7 @@ pytestmark = [
     pytest.mark.xdist_group("cuda"),  # each kernel is compiled once
 ]
 
+matrix_waves = import_module("mercer.gpu.kernels.matrix_waves")  # its function has the same name
 NARROW, WIDE = 40, 700
 """Columns that one warp transforms for several rows, and that a warp transforms for one."""
 CASES = {
@@ -277,6 +280,64 @@ def test_rows_and_features_may_have_gaps_in_memory(case, launched):
     assert torch.equal(features.transform(torch.from_numpy(np.asfortranarray(X))), expected)
     out = torch.full((features.n_components_, len(X)), float("nan")).T
     assert torch.equal(features.transform(torch.from_numpy(X), out=out), expected)
+
+
+@pytest.mark.parametrize("case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier", "additive"])
+def test_features_may_begin_between_two_pairs(case, launched):
+    """A GPU stores pairs only at multiples of their size."""
+    features, X = fitted(case)
+    expected, width = features.transform(torch.from_numpy(X)), features.n_components_
+    out = torch.full((len(X) * width + 1,), float("nan"))[1:].view(len(X), width)
+    assert out.data_ptr() % 8 == 4
+    assert features.transform(torch.from_numpy(X), out=out) is out
+    assert torch.equal(out, expected)
+
+
+def test_gradients_are_those_of_the_reference(launched):
+    features, X = fitted("structured")
+    rows = torch.from_numpy(X).requires_grad_()
+    with torch.no_grad():
+        features.transform(rows)
+    assert launched
+    launched.clear()
+    features.transform(rows).sum().backward()
+    assert not launched
+    ones = np.ones((1, features.n_components_))
+    expected = features.fitted_.pullback(X.astype(np.float64), ones)
+    np.testing.assert_allclose(rows.grad.numpy(), expected, atol=1e-4)
+
+
+def test_a_kernel_without_memory_gets_fewer_rows(launched, monkeypatch):
+    features, X = fitted("fourier")
+    X = np.tile(X, (20, 1))
+    expected, counts = features.transform(X), []
+
+    def scarce(rows, matrix, out):
+        if len(rows) > 60:
+            raise torch.OutOfMemoryError("no memory")
+        counts.append(len(rows))
+        gpu.products.product(rows, matrix, out)
+
+    monkeypatch.setattr(matrix_waves, "product", scarce)
+    with pytest.warns(UserWarning, match="the GPU ran out of memory: continuing with 110 rows") as told:
+        Z = features.transform(torch.from_numpy(X))
+    assert len(told) == 1
+    assert counts == [55] * 4
+    np.testing.assert_allclose(Z.numpy(), expected, atol=1e-5)
+
+
+def test_a_device_with_little_shared_memory_is_left_to_the_reference(launched, monkeypatch):
+    monkeypatch.setattr(compiler, "most_shared_bytes", lambda place: 10_000)
+    for case in ("structured", "fastfood", "hadamard", "srht", "tensor"):
+        features, X = fitted(case)
+        np.testing.assert_allclose(features.transform(torch.from_numpy(X)), features.transform(X), atol=1e-5)
+    assert not launched
+
+
+def test_a_missing_compiler_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    with pytest.warns(UserWarning, match="these need the package cuda-bindings"):
+        assert not compiler.is_available.__wrapped__()
 
 
 def test_a_single_row(launched):

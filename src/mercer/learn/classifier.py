@@ -1009,6 +1009,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         return self._by_rows(X, variances)
 
+    @in_kind_of_rows
     def decision_variance(self, X: Any) -> Any:
         """Compute the posterior variances of decision values.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -44,7 +44,7 @@ from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
-from .statistics.device_sums import LinearValues, device_sums
+from .statistics.device_sums import RowValues, device_sums
 from .training_rows.origin import remember
 from .training_rows.region import Extremes, Region, decays
 
@@ -609,20 +609,43 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     ) -> NDArray[Any]:
         """Return the same from a device, in blocks that are large enough for it."""
         digits = np.float32 if size is None else self.precision_for(coef, size)
-        values: dict[Any, LinearValues] = {}
+        values = cache(lambda dtype: RowValues.linear(device, self.map_, coef, dtype))
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             used = np.result_type(dtype, digits)
-            if used not in values:
-                values[used] = LinearValues(device, self.map_, coef, used)
-            found = values[used](prepared, first)
+            found = values(used)(prepared, first)
             if left is not None:
                 found = found * left(prepared)[:, None]
             return (found + intercept.astype(np.result_type(used, result or dtype))).astype(result or dtype, copy=False)
 
         return self._by_rows(X, products, DEVICE_ROWS, 1)
+
+    def values_on_device(
+        self,
+        X: Any,
+        values: Callable[[Any], RowValues],
+        finish: Callable[[Any, NDArray[Any]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Return values of rows that are computed from features on a device.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        values : callable
+            Returns what is computed on the device, in the precision that it is given.
+        finish : callable
+            Returns the results, given prepared rows and what was computed on the device.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The results.
+        """
+        made = cache(values)
+        return self._by_rows(X, lambda rows, first: finish(rows, made(rows.dtype)(rows, first)), DEVICE_ROWS, 1)
 
     def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
         """Return the precision for products with weights, which are large and cancel if features are dependent.
@@ -858,9 +881,10 @@ def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> Ker
 def watched(
     part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]], watcher: Watcher, Z: NDArray[Any], chunk: Chunk
 ) -> tuple[Any, ...]:
-    """Return the result of a part of a sum for the features of a chunk, which a watcher is shown."""
-    watcher.watch(Z, chunk)
-    return part(Z, chunk)
+    """Return the result of a part of a sum for the features of a chunk, and then show these to a watcher."""
+    sums = part(Z, chunk)
+    watcher.watch(Z, chunk)  # not before: a device that runs out of memory starts again with fewer rows
+    return sums
 
 
 def sums_of_part(

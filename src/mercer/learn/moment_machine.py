@@ -20,6 +20,7 @@ from ..data import ArrayTable, Table
 from ..data.block import Block
 from ..data.table_rows import placed
 from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
@@ -398,6 +399,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return None if scales is None else scales.copy()
 
     @lazily
+    @in_kind_of_rows
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
         """Return which rows are outside the region of the training rows.
 

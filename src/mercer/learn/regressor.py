@@ -1102,6 +1102,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         found = posterior.covariance(Z, missed)
         return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
 
+    @in_kind_of_rows
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
     ) -> NDArray[np.float64]:

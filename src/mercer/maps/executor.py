@@ -7,14 +7,26 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._array import Array, as_tensor, canonical_csr, feature_array, first_overflow, has_kernels, is_foreign, on_gpu
+from .._array import (
+    Array,
+    as_tensor,
+    canonical_csr,
+    feature_array,
+    first_overflow,
+    has_kernels,
+    is_foreign,
+    on_gpu,
+    stack_rows,
+)
 from .._memory import check_memory
-from .._tiles import run_device_tiles, run_large_tiles, run_tiles, tile_entries, tile_rows
+from .._tiles import device_tile_rows, run_device_tiles, run_large_tiles, run_tiles, tile_entries, tile_rows
 from .fitted_map import FittedMap
 from .row_checks import Check
 
 MENDED_ROWS = 4096
 """The number of rows that the reference maps at once after a fused kernel could not map them."""
+PAIR_BYTES = 8
+"""The size of two features in float32, of which an address on a GPU must be a multiple to store them at once."""
 
 
 def features(
@@ -87,17 +99,24 @@ def device_features(fitted: FittedMap, X: Array, first_row: int, Z: Array, check
         Z[rows] = tile_features(fitted, part, first_row + int(rows[0] if write is not None else rows.start))
 
     if write is None:
-        run_device_tiles(fill, X.shape[0], fitted.construction.scratch)
+        run_device_tiles(fill, X.shape[0], device_tile_rows(fitted.construction.scratch))
         return Z
-    rows, features = as_tensor(X), as_tensor(Z)
-    written = features if features.is_contiguous() else features.new_empty(features.shape)
-    marked = write(rows if rows.stride(1) == 1 else rows.contiguous(), written)
+    rows, features, marks = as_tensor(X), as_tensor(Z), list[Any]()
+    rows = rows if rows.stride(1) == 1 else rows.contiguous()
+    written = features if takes_pairs(features) else features.new_empty(features.shape)
+    run_device_tiles(lambda tile: marks.append(write(rows[tile], written[tile])), X.shape[0], X.shape[0])
     if written is not features:
         features.copy_(written)
+    marked = stack_rows(marks)
     if bool(marked.any()):
         for row in marked.nonzero()[:, 0].split(MENDED_ROWS):
             fill(row)
     return Z
+
+
+def takes_pairs(features: Any) -> bool:
+    """Whether fused kernels, which store two features at once, can write to a tensor."""
+    return bool(features.is_contiguous()) and features.data_ptr() % PAIR_BYTES == 0
 
 
 def tile_features(fitted: FittedMap, X: Array, first_row: int, as_is: bool = False) -> Array:

@@ -13,6 +13,7 @@ from ..._array import to_numpy
 from ..._checks import check_choice, check_probability
 from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
+from ...gpu.exchange import in_kind_of_rows
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
 from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
@@ -210,6 +211,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
+    @in_kind_of_rows
     def predict_set(self, X: Any, coverage: float | None = None, groups: Any = None) -> NDArray[np.bool_]:
         """Return the sets of classes of rows.
 

@@ -110,6 +110,12 @@ class Moments(NamedTuple):
         """Return the sum of both sets of moments or, with sign -1, their difference."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
+    def parted(self, width: int) -> Moments:
+        """Return moments without targets as those of the first ``width`` features, with all others as targets."""
+        first, last = slice(width), slice(width, None)
+        gram, cross, squares = self.gram[first, first], self.gram[first, last], self.gram[last, last]
+        return Moments(gram, cross, squares, self.features[first], self.features[last], self.weight, self.rows)
+
     def faded(self, share: float) -> Moments:
         """Return the same with every weight multiplied by a share; the number of rows does not change."""
         return Moments(*(share * total for total in self))._replace(rows=self.rows)
