@@ -15,6 +15,7 @@ import scipy.fft
 import scipy.sparse as sp
 from array_api_compat import array_namespace, is_cupy_array, is_numpy_array, is_torch_array
 from array_api_compat import device as device_of
+from numpy.typing import NDArray
 
 from . import _core
 from .gpu.products import sign_product as sign_product_in_parts
@@ -88,12 +89,64 @@ def namespace(X: Array) -> Any:
 
 
 def to_numpy(X: Array) -> Any:
-    """Return X as a NumPy array; SciPy sparse matrices are returned unchanged."""
+    """Return X as a NumPy array, with gaps where entries are masked; SciPy sparse matrices are returned unchanged."""
     if is_torch_array(X):
         _check_layout(X)
         X = X.detach()
         return (X.float() if X.dtype == array_namespace(X).bfloat16 else X).cpu().numpy()
+    if isinstance(X, np.ma.MaskedArray):
+        return unmasked(X)
     return X.get() if is_cupy_array(X) else X
+
+
+def unmasked(X: Any) -> NDArray[Any]:
+    """Return a masked array as a plain one: masked entries are NaN among numbers, NaT among times, and None elsewhere.
+
+    Whoever ignores the mask takes what lies beneath it for data.
+    """
+    mask, values = np.ma.getmaskarray(X), X.data
+    if not mask.any():
+        return np.asarray(values)
+    if values.dtype.kind in "biuf":
+        found = values.astype(np.result_type(values.dtype, np.float16))
+        found[mask] = np.nan
+    elif values.dtype.kind in "mM":
+        found = values.copy()
+        found[mask] = "NaT"
+    else:
+        found = values.astype(object)
+        found[mask] = None
+    return np.asarray(found)
+
+
+def as_stored(X: Any) -> Any:
+    """Return rows ready for validation: without masks, and as sparse matrices only if all their indices exist.
+
+    SciPy and scikit-learn follow indices without checking them, to wherever they lead in memory.
+    """
+    if not sp.issparse(X):
+        return to_numpy(X) if isinstance(X, np.ma.MaskedArray) else X
+    if X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X)
+    elif X.format == "coo" and X.nnz:
+        for indices, size in zip(X.coords, X.shape, strict=True):
+            _check_indices(indices, size)
+    return X
+
+
+def _check_compressed(X: Any) -> None:
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    rows, columns = X.shape[0] // block[0], X.shape[1] // block[1]
+    major, minor = (columns, rows) if X.format == "csc" else (rows, columns)
+    starts, count = X.indptr, min(len(X.indices), len(X.data))
+    if len(starts) != major + 1 or starts[0] != 0 or starts[-1] > count or (np.diff(starts) < 0).any():
+        raise ValueError(f"the starts of a sparse matrix (indptr) must be {major + 1} numbers rising from 0 to {count}")
+    _check_indices(X.indices[: starts[-1]], minor)
+
+
+def _check_indices(indices: NDArray[Any], size: int) -> None:
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        raise ValueError(f"the indices of a sparse matrix must be from 0 to {size - 1}")
 
 
 def _check_layout(X: Any) -> None:
@@ -147,7 +200,8 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
         return parameters
     floating = cast and like.dtype != object and np.issubdtype(parameters.dtype, np.floating)
     if sp.issparse(like) or is_numpy_array(like) or isinstance(like, Traced):
-        return parameters.astype(like.dtype, copy=False) if floating else parameters
+        with np.errstate(over="ignore"):  # features that overflow are refused, with their row
+            return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
     # A copy, because torch shares the memory of an array and has no read-only tensors.
     sent = xp.asarray(parameters.copy(order="K"), device=device_of(like))

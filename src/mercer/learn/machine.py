@@ -19,6 +19,7 @@ from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.in_memory import check_extreme_weights
 from ..data.partitioned_files import PartitionedFiles
 from ..data.table_rows import placed
 from ..data.times import TIMES
@@ -237,6 +238,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             weight = _check_sample_weight(to_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
+            check_extreme_weights(weight)
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property

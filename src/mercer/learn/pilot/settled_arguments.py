@@ -158,7 +158,7 @@ def settled(
 
 def usual_kernel(X: Any) -> Kernel:
     """Return the kernel for rows on which none can be chosen: Gaussian, of fixed bandwidth if all rows are equal."""
-    if X.shape[0] == 0 or X.shape[1] == 0 or abs(X.max(axis=0) - X.min(axis=0)).max() > 0.0:
+    if X.shape[0] == 0 or X.shape[1] == 0 or (X.max(axis=0) != X.min(axis=0)).sum() > 0:
         return GAUSSIAN
     return Gaussian(1.0)
 

@@ -30,7 +30,7 @@ from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, w
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
 from .new_gaps import NewGaps
-from .offsets_and_factors import Spread, back_in_reach, offset_and_factor, reach_slopes, within_reach
+from .offsets_and_factors import Spread, back_in_reach, in_precision, offset_and_factor, reach_slopes, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Bent, Tails, heavy_tails, logarithms
 from .unit_rows import pull_unit_rows, unit_rows
@@ -473,7 +473,7 @@ class Preparation:
             return unit_rows(rows)
         if self.factor is None:
             return rows
-        factor = self.factor.astype(rows.dtype)
+        factor = in_precision(self.factor, rows.dtype)
         if sp.issparse(rows):
             return type(rows)((rows.data * factor[rows.indices], rows.indices, rows.indptr), rows.shape)
         with np.errstate(over="ignore" if self._has_reach else None):
@@ -515,7 +515,7 @@ class Preparation:
         assert self.factor is not None
         encoded, dtype = np.ascontiguousarray(encoded), encoded.dtype
         out = np.empty_like(encoded)
-        bad = _core.scaled(encoded, self.offset.astype(dtype), self.factor.astype(dtype), out)
+        bad = _core.scaled(encoded, self.offset.astype(dtype), in_precision(self.factor, dtype), out)
         return out if bad is None else None
 
     def undone(self, rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
