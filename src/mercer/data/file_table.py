@@ -157,7 +157,7 @@ class SourceTable(Table):
         return self._order is not None
 
     def kept_by_source(self) -> Iterator[tuple[Source, NDArray[np.int64] | None]]:
-        """Yield every file or object, with the numbers of those of its rows that the table has.
+        """Yield every file or object, with the numbers of its rows that belong to the table.
 
         Yields
         ------
