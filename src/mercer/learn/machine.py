@@ -42,7 +42,7 @@ from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
 from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
-from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.input_rows import as_in_fit, checked_rows, refuse_path
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
 from .statistics.device_sums import RowValues, device_sums
@@ -195,6 +195,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             The table that :meth:`fit_table` expects.
         """
         self.check_arguments()
+        refuse_path(X)
         return self._labelled(*as_given(X, y, sample_weight), reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:

@@ -23,9 +23,17 @@ def checked_targets(y: Any) -> Matrix:
     if y is None:
         raise ValueError("the blocks must contain y, found only X")
     y = to_numpy(y)
-    if getattr(getattr(y, "dtype", None), "kind", "") in "mM":
+    if getattr(getattr(y, "dtype", None), "kind", None) in {"m", "M"}:
         raise ValueError(f"expected targets that are numbers, found {y.dtype}: convert them, for example to days")
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+    try:
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+    except ValueError as error:
+        text = next((entry for entry in np.ravel(np.asarray(y, dtype=object)) if isinstance(entry, str)), None)
+        if text is None:
+            raise
+        raise ValueError(
+            f"a regressor needs targets that are numbers, found the text {str(text)!r}; for classes, use a classifier"
+        ) from error
 
 
 class AllTargets(Need):
