@@ -18,6 +18,7 @@ from array_api_compat import device as device_of
 from numpy.typing import NDArray
 
 from . import _core
+from .gpu.precision import current as current_precision
 from .gpu.products import sign_product as sign_product_in_parts
 
 Array = Any
@@ -283,9 +284,23 @@ def feature_array(X: Array, width: int) -> Array:
     return np.empty((X.shape[0], width), dtype=np.float64 if X.dtype == object else X.dtype)
 
 
+def rounded_array(X: Array, width: int) -> Array | None:
+    """Allocate ``width`` features per row in bfloat16 if that is the precision of the rows' features, or None."""
+    return None if feature_type(X) == X.dtype else X.new_empty((X.shape[0], width), dtype=feature_type(X))
+
+
+def feature_type(X: Array) -> Any:
+    """Return the type of features of rows that are numbers: their own, but for ``precision("bfloat16")`` on a GPU."""
+    if current_precision() != "bfloat16" or not on_gpu(X) or not is_float32(X):
+        return X.dtype
+    if is_cupy(X):
+        raise TypeError('precision("bfloat16") is for tensors of torch, found an array of CuPy')
+    return array_namespace(X).bfloat16
+
+
 def check_output(out: Any, X: Array, width: int) -> None:
     """Refuse an array into which the features of X cannot be written directly."""
-    shape, dtype = (X.shape[0], width), np.dtype(np.float64) if X.dtype == object else X.dtype
+    shape, dtype = (X.shape[0], width), np.dtype(np.float64) if X.dtype == object else feature_type(X)
     if is_foreign(X) or is_foreign(out):
         if type(out) is not type(X) or device_of(out) != device_of(X):
             raise TypeError(f"out must be a {type(X).__name__} on the device of X, found {type(out).__name__}")

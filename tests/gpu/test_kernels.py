@@ -134,6 +134,14 @@ def test_rectified_products_are_written_in_place(launched, monkeypatch):
             features.transform(torch.from_numpy(X))
 
 
+def test_an_infinity_is_named_where_all_rectified_products_are_below_0(launched):
+    X = rows(11, 4)
+    features = mercer.RandomRelu(ArcCosine(), n_components=1, random_state=3).fit(X)
+    X[7, 3] = -np.inf * np.sign(features.parameters_.directions[0, 3])
+    with pytest.raises(ValueError, match="row 7, column 3"):
+        features.transform(torch.from_numpy(X))
+
+
 RADIAL = [Gaussian(0.02), *(Matern(nu, length_scale=9.0) for nu in (0.5, 1.5, 2.5))]
 
 
@@ -270,6 +278,15 @@ def test_rows_that_overflow_are_named(case, launched):
         features.transform(torch.from_numpy(X))
 
 
+def test_a_row_of_which_only_the_scale_overflows_is_named(launched):
+    X = rows(11, NARROW) + np.float32(2.0)
+    features = mercer.TaylorSketch(Polynomial(3, gamma=0.05), n_components=300, random_state=3).fit(X)
+    vector = features.parameters_.vector
+    X[9] = 1e15 * vector / np.linalg.norm(vector)  # of which little is left beside the vector
+    with pytest.raises(ValueError, match="the features of row 9 overflow"):
+        features.transform(torch.from_numpy(X))
+
+
 @pytest.mark.parametrize("case", ["structured", "hadamard", "srht", "tensor", "fourier", "additive", "taylor"])
 def test_rows_and_features_may_have_gaps_in_memory(case, launched):
     features, X = fitted(case)
@@ -352,7 +369,28 @@ def test_precisions(name, launched):
     features, X = fitted("fourier")
     with gpu.precision(name):
         Z = features.transform(torch.from_numpy(X))
-    np.testing.assert_allclose(Z.numpy(), features.transform(X), atol=5e-6)
+    assert Z.dtype == (torch.bfloat16 if name == "bfloat16" else torch.float32)
+    np.testing.assert_allclose(Z.float().numpy(), features.transform(X), atol=5e-6 if name != "bfloat16" else 1e-3)
+
+
+@pytest.mark.parametrize("case", ["structured, odd", "hadamard", "maclaurin", "a chart"])
+def test_features_in_half_the_bytes(case, launched, monkeypatch):
+    """In tiles that stay in the cache, by kernels and by references; rows that kernels leave out, too."""
+    features, X = fitted(case, CASES | LEFT_TO_THE_REFERENCE)
+    X[2] *= 40.0 if case == "structured, odd" else 1.0
+    monkeypatch.setattr(executor, "CACHED_BYTES", 4 * 4 * features.n_components_)
+    expected = features.transform(torch.from_numpy(X)).bfloat16()
+    with gpu.precision("bfloat16"):
+        Z = features.transform(torch.from_numpy(X))
+        out = torch.empty_like(Z)
+        assert features.transform(torch.from_numpy(X), out=out) is out
+        with pytest.raises(ValueError, match=r"dtype torch\.bfloat16, found .* and torch\.float32"):
+            features.transform(torch.from_numpy(X), out=out.float())
+        assert features.transform(torch.from_numpy(X.astype(np.float64))).dtype == torch.float64
+        assert features.transform(X).dtype == np.float32
+    assert Z.dtype == torch.bfloat16
+    assert torch.equal(Z, expected)
+    assert torch.equal(out, expected)
 
 
 def test_an_unknown_precision():

@@ -24,6 +24,7 @@ from mercer.learn import (
 )
 from mercer.learn.context import FitContext
 from mercer.learn.features import device_features
+from mercer.learn.features.device_kernel_matrix import DeviceKernelMatrix
 from mercer.learn.losses import Bend
 from mercer.learn.passes.checkpoint_state import CheckpointState
 from mercer.learn.passes.fit_passes import Passes
@@ -244,6 +245,18 @@ def test_pivots_are_those_of_the_processor():
     here, there = (model.map_ for model in models)
     np.testing.assert_array_equal(there.component_indices_, here.component_indices_)
     assert there.residual_trace_.trace == pytest.approx(here.residual_trace_.trace, rel=1e-9)
+
+
+@on_names
+def test_a_kernel_matrix_is_as_before_after_it_was_factored(device):
+    X, f = problem(40)
+    map = Nystrom(KERNEL, n_components=40, landmarks=X, whiten=False).fit(X)
+    gram, expected = DeviceKernelMatrix(Device(device), map), KERNEL(X)
+    for added in (0.5, 0.1):
+        factor = gram.factor(np.full(40, added))
+        solution = np.linalg.solve(expected + added * np.eye(40), f[:, None])
+        np.testing.assert_allclose(factor.inverse_times(f[:, None]), solution, atol=1e-10)
+        np.testing.assert_allclose(gram.times(f[:, None]), expected @ f[:, None], atol=1e-12)
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ class ColumnEffects(KernelMachine):
                 raw = part_of(block.X, slice(start, start + ROWS_AT_ONCE))
                 numbers = range(first + start, first + start + raw.shape[0])
                 yield raw, np.asarray(double(dense(to_numpy(placed(table, self.preparation_, raw, numbers)))))
-        self.preparation_.new_gaps.clear()
+        self.preparation_.new_entries.clear()
 
     def _slopes(self, prepared: Matrix) -> Matrix:
         """Return derivatives of decision values with respect to prepared columns: (n_rows, n_outputs, n_prepared)."""

@@ -146,7 +146,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         map: MapArgument = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -363,11 +363,16 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """What should be done about missing values."""
         return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
+    @property
+    def asked_unknown(self) -> str:
+        """What should be done about levels that ``fit`` has not seen."""
+        return self.unknown
+
     def _new_preparation(self) -> Preparation:
         """Return the requested preparation, before it has learned anything."""
         names = getattr(self, "feature_names_in_", None)
         make = Preparation.automatic if self.prepares_columns else Preparation
-        return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        return make(self.asked_scale, self.asked_missing, self.asked_unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all pending needs and also take a sample.
@@ -715,14 +720,14 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             out = found[0]
         else:
             head = part(slice(0, 1))
-            self.preparation_.new_gaps.clear()  # this row is processed again
+            self.preparation_.new_entries.clear()  # this row is processed again
             out = np.empty((n_rows, *head.shape[1:]), dtype=head.dtype)
 
             def fill(rows: slice) -> None:
                 out[rows] = part(rows)
 
             run_tiles(fill, n_rows, together, threads)
-        self.preparation_.new_gaps.tell()
+        self.preparation_.new_entries.tell()
         return out
 
     @available_if(lambda self: hasattr(self, "predict"))
@@ -751,8 +756,8 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
         Parameters
         ----------
-        unknown : {"error", "ignore"}
-            Whether such a level is refused, or treated as none of the known levels.
+        unknown : {"auto", "error", "ignore"}
+            Whether such a level is refused, or treated as none of the known levels; "auto" warns about those that are.
 
         Returns
         -------

@@ -334,6 +334,10 @@ class AdditiveMachine(ColumnEffects, ABC):
     def asked_missing(self) -> str:
         return "error" if is_open(self.missing) and self.preparation is None else super().asked_missing
 
+    @property
+    def asked_unknown(self) -> str:
+        return "error" if is_open(self.unknown) and self.preparation is None else super().asked_unknown
+
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, centred sums, and a factor
 

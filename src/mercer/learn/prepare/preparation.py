@@ -29,7 +29,7 @@ from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
-from .new_gaps import NewGaps
+from .new_entries import NewEntries
 from .offsets_and_factors import Spread, back_in_reach, in_precision, offset_and_factor, reach_slopes, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Bent, Tails, heavy_tails, logarithms
@@ -41,7 +41,7 @@ COLUMN_SCALES = ("standard", "common", "log", "minmax")
 TAMED_SCALES = ("standard", "minmax")
 """Scales with which heavy tails are tamed: they treat every column separately."""
 MISSING = ("error", "mean", "indicator", "auto")
-UNKNOWN = ("error", "ignore")
+UNKNOWN = ("auto", "error", "ignore")
 DATES = ("number", "parts")
 TAILS = ("keep", "tame")
 RARE = ("keep", "pool")
@@ -126,9 +126,9 @@ class Preparation:
         column of levels, the share of every (frequent) level. "indicator" also adds a column of 0 and 1 for every
         column that has missing values when it is learned, except for sparse matrices. "auto" does the same, and warns
         about missing values in columns that had none before.
-    unknown : "error" or "ignore"
-        Whether a level that ``learn`` did not see is refused or ignored. An ignored level counts as rare if rare levels
-        share a column, and otherwise has zeros in all columns of levels.
+    unknown : "auto", "error" or "ignore"
+        Whether a level that ``learn`` did not see is refused ("error") or accepted. An accepted one counts as rare if
+        rare levels share a column, and otherwise has zeros in all columns of levels. "auto" warns about such zeros.
     dates : "number" or "parts"
         A date becomes the number of days since 1970-01-01, or this number with its year, month, day of the month,
         weekday and hour.
@@ -200,7 +200,7 @@ class Preparation:
         self.column_scales: Vector | None = None
         self.n_encoded: int | None = None
         self.sparse_levels = False
-        self.new_gaps = NewGaps()
+        self.new_entries = NewEntries()
         self._found: Found | None = None
         self._numbered: dict[str, dict[Any, int]] = {}
 
@@ -209,7 +209,7 @@ class Preparation:
         cls,
         scale: Any = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         names: Any = None,
     ) -> Self:
@@ -642,6 +642,8 @@ class Preparation:
             )
         if column.rare:
             numbered[numbered == UNSEEN] = len(column.levels or ())
+        elif self.unknown == "auto":
+            self.new_entries.levels.note([column.name], np.array([np.count_nonzero(numbered == UNSEEN)]))
         return numbered
 
     def is_unseen(self, column: Column, values: Any) -> NDArray[np.bool_]:
@@ -699,7 +701,7 @@ class Preparation:
             new &= np.isin(firsts, [first for first, _ in self._places])
         if self.kept is not None:
             new &= np.isin(firsts, self.kept)
-        self.new_gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
+        self.new_entries.gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
 
     def _gap_error(self, row: int, number: int) -> RowError:
         return RowError(row, f"Input X contains NaN: {{row}}, {self._name_of(number)} is missing; {GAP}")
