@@ -38,6 +38,14 @@ def is_collection(X: Any) -> bool:
     return "dask" in sys.modules and hasattr(type(X), "__dask_graph__") and type(X).__module__.startswith(HOMES)
 
 
+def check_rows(X: Any) -> None:
+    """Refuse what is no array or data frame of rows."""
+    if not (is_collection(X) and hasattr(X, "_meta")):
+        raise TypeError(f"rows on a cluster are a Dask array or data frame, found {type(X).__name__}")
+    if X.ndim != 2:
+        raise ValueError(f"rows on a cluster must have 2 dimensions, found {X.ndim}: {X!r}")
+
+
 def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     """Return the rows of a collection as a table, whose partitions are those of the collection.
 

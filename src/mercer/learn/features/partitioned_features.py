@@ -215,9 +215,10 @@ class PartitionedRoom:
 
 def warn_of_little_room(parts: Parts, needed: int) -> None:
     """Issue a warning if features of so many bytes are to be kept by workers that have less memory."""
-    if parts.room is not None and needed > parts.room:
+    room = parts.room  # it changes when workers come and go
+    if room is not None and needed > room:
         warn_caller(
-            f"the workers will keep features of {size(needed)} between passes, but have room for {size(parts.room)}: "
+            f"the workers will keep features of {size(needed)} between passes, but have room for {size(room)}: "
             "Dask writes the rest to disk. Give the learner less memory= to compute features again in every pass"
         )
 
