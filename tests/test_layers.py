@@ -1,9 +1,11 @@
 """No package reaches into the private modules of another: what two need has a public home in the lower one.
 
-That packages import only from those below them is checked by import-linter, in ``make lint``.
+That packages import only from those below them is checked by import-linter, in ``make lint``. Nor does any module need
+itself, not even by an import inside a function.
 """
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,18 @@ SOURCE = Path(mercer.__file__).parent
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if not path.parent.name.startswith("_"))
 
 
-def imports_of(path):
+def nodes_that_run(tree):
+    """The nodes of a module without those that are there for type checkers."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from nodes_that_run(node)
+
+
+def imports_of(path, nodes=ast.walk):
     """Everything that a file imports, by its full name, also inside of functions."""
     package = ("mercer", *path.relative_to(SOURCE).parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -48,3 +58,16 @@ def test_private_imports_are_found():
     assert not is_private("mercer._array.aligned")
     assert "mercer._random.Stream" in imports_of(SOURCE / "_rows.py")
     assert "mercer.kernels.Gaussian" in imports_of(SOURCE / "choose" / "variants.py")
+
+
+def test_no_module_needs_itself():
+    modules = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = ("mercer", *path.relative_to(SOURCE).with_suffix("").parts)
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    needs = {}
+    for name, path in modules.items():
+        imported = imports_of(path, nodes_that_run)
+        needs[name] = {one if one in modules else one.rpartition(".")[0] for one in imported} & modules.keys() - {name}
+    assert "mercer.learn.machine" in needs["mercer.learn.pca"]
+    TopologicalSorter(needs).prepare()  # which names the modules of a cycle

@@ -49,6 +49,33 @@ def test_leaving_out_a_row_is_a_fit_without_it(intercept, weighted):
         np.testing.assert_allclose(left.residuals[row], y[row] - other.predict(X[[row]])[0], atol=1e-11)
 
 
+def test_rows_with_leverages_next_to_one_are_left_out_too():
+    X, y = problem(20)
+    model = KernelRegressor("gaussian(0.3)", map="nystrom", alpha=1e-10, preparation=None, keep_statistics=True)
+    left = without_each(model.fit(X, y), X, y, np.ones(20))
+    Z = model.features_at(X)
+    for row in range(20):
+        kept = np.arange(20) != row
+        about, mean = Z[kept] - Z[kept].mean(axis=0), y[kept].mean()
+        stacked = np.concatenate([about, np.sqrt(1e-10) * np.eye(20)])
+        coef = np.linalg.lstsq(stacked, np.concatenate([y[kept] - mean, np.zeros(20)]))[0]
+        expected = y[row] - mean - (Z[row] - Z[kept].mean(axis=0)) @ coef
+        assert left.residuals[row] == pytest.approx(expected, rel=0.01, abs=1e-4)
+
+
+def test_a_row_that_alone_decides_a_coefficient_has_an_infinite_residual(tmp_path):
+    X, y = problem(40)
+    X[:, 2] = np.arange(40) == 7
+    machine = ridge(map="nystrom", alpha=1e-15, n_components=40).set_params(kernel="linear")
+    model = ConformalRegressor(machine, method="jackknife+").fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(np.isinf(model.residuals_)), [7])
+    assert np.isfinite(model.predict_interval(X)).all()
+    assert np.isinf(model.predict_interval(X, coverage=0.975)).all()
+    mercer.save(model, tmp_path / "model.safetensors")
+    again = mercer.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.predict_interval(X), model.predict_interval(X))
+
+
 def test_leaving_out_a_fold_is_a_fit_without_it():
     X, y = problem(60)
     weight, folds = np.random.default_rng(1).uniform(0.5, 2.0, size=60), np.arange(60) % 4

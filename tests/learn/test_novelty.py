@@ -65,7 +65,7 @@ def test_rows_that_are_left_out_score_as_by_a_model_without_them(map):
         covariance = np.cov(others.T, bias=True) + model.penalty_ * np.eye(Z.shape[1])
         off = Z[i] - others.mean(axis=0)
         expected.append(off @ np.linalg.solve(covariance, off) + left[i] / model.penalty_)
-    np.testing.assert_allclose(model.left_out_scores_, np.sort(expected), rtol=1e-8)
+    np.testing.assert_allclose(model.left_out_scores_, (1.0 + 2.0 / len(X)) * np.sort(expected), rtol=1e-8)
 
 
 def test_labels_follow_from_p_values():
@@ -87,6 +87,16 @@ def test_rows_of_the_same_kind_are_called_novel_as_often_as_the_level_says(width
         model = KernelNovelty(n_components=width, level=0.1, random_state=seed, scale="standard").fit(X[:300])
         rates.append(np.mean(model.predict(X[300:]) == -1))
     assert np.mean(rates) == pytest.approx(0.1, abs=0.02)
+
+
+def test_rows_that_repeat_are_not_called_novel_more_often():
+    found = []
+    for seed in range(30):
+        X = np.random.default_rng(seed).integers(0, 2, size=(240, 4)).astype(np.float64)
+        model = KernelNovelty("gaussian(0.5)", alpha=1e-4, scale=None, random_state=seed).fit(X[:40])
+        found.append(model.pvalues(X[40:]))
+    for level in (0.05, 0.1, 0.2):
+        assert np.mean(np.array(found) <= level) <= level
 
 
 def test_far_rows_are_novel_with_few_landmarks_too():

@@ -128,7 +128,7 @@ class PilotSearch:
         The largest total time. None means no limit.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         What is done about missing values; see :class:`mercer.KernelClassifier`.
-    unknown : {"error", "ignore"}, default="error"
+    unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
@@ -189,7 +189,7 @@ class PilotSearch:
         rounds: int | None = None,
         seconds: float | None = None,
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         memory: Any = None,
         random_state: Any = 0,

@@ -64,9 +64,9 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         gap_options,
         click.option(
-            "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+            "--unknown", type=click.Choice(["auto", "error", "ignore"]), default="auto", show_default=True,
             help="What to do with categories (levels) that did not occur in training: stop (error), or treat them as "
-            "no category at all (ignore).",
+            "no category at all, with a warning (auto) or without (ignore).",
         ),
     )  # fmt: skip
 

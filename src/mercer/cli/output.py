@@ -15,6 +15,7 @@ import click
 
 from .._figures import size as size
 from .escaping import STEERING, printable
+from .option_names import with_options
 
 PLAIN_WIDTH = 120
 """The width of lines if the output is not a terminal, which has a width of its own."""
@@ -106,8 +107,6 @@ def show_concerns(concerns: Sequence[Any]) -> None:
 
 def show_imbalance(found: Any, weighed: bool = False) -> None:
     """Print a line about classes of very different sizes, if there are any."""
-    from .command import with_options
-
     if found is not None:
         click.echo(f"{with_options(found.sentence(weighed))}\n")
 

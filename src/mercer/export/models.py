@@ -13,6 +13,7 @@ from .. import __version__
 from .._checks import check_choice
 from . import namespace as xp
 from .learners import Answers, answers
+from .pipelines import columns_of
 from .symbol import Tracing
 from .tracing import new_tracing
 
@@ -36,14 +37,18 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
     :class:`mercer.learn.KernelCCA`      ``variates``, those of the first view
     :class:`mercer.learn.KernelKMeans`   ``label`` and ``distances``
     :class:`mercer.learn.KernelNovelty`  ``label`` and ``scores``
+    a pipeline of scikit-learn           those of its last step; also of scikit-learn's linear models
     ==================================== ===============================================================================
+
+    Pipelines may contain Mercer's maps and learners, scikit-learn's linear models and its common steps for columns of
+    numbers, column transformers and other pipelines; the message about any other step lists them.
 
     A row that Mercer refuses (outside the kernel's domain, or with a gap where gaps are errors) has NaN in all outputs
     that are floats, because a graph raises no errors; a label beside NaN means nothing.
 
     Parameters
     ----------
-    model : FeatureMap or learner
+    model : FeatureMap, learner or Pipeline
         The model, fitted.
     dtype : {"float32", "float64"}, default="float32"
         The precision of the rows that the graph takes.
@@ -74,7 +79,7 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
         raise ImportError("export needs the package onnx: pip install 'mercer[onnx]'")
     check_is_fitted(model)
     tracing = new_tracing()
-    X = tracing.begin(int(model.n_features_in_), np.dtype(dtype))
+    X = tracing.begin(columns_of(model), np.dtype(dtype))
     refuse_rows(tracing, found := dict(answers(model, X)))
     for name, symbol in found.items():
         shape = ("rows", *symbol.shape[1:])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..learn.prepare.offsets_and_factors import WIDEST
+from ..learn.prepare.offsets_and_factors import WIDEST, in_precision
 from ..learn.prepare.preparation import Preparation
 from . import namespace as xp
 from .errors import NotExportedError
@@ -68,7 +68,7 @@ def scaled(preparation: Preparation, X: Symbol) -> Symbol:
         return unit_rows(X)
     if preparation.factor is None:
         return X
-    factor = preparation.factor.astype(X.dtype)
+    factor = in_precision(preparation.factor, X.dtype)
     if preparation.offset is None:
         return X * factor
     found = (X - preparation.offset.astype(X.dtype)) * factor

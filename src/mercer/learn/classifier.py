@@ -240,8 +240,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -379,7 +380,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         columns: str | None = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -1009,6 +1010,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         return self._by_rows(X, variances)
 
+    @in_kind_of_rows
     def decision_variance(self, X: Any) -> Any:
         """Compute the variances of decision values that the training rows leave open.
 

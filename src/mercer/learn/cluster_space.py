@@ -22,9 +22,13 @@ from .._array import squares
 from .._tiles import single_threaded_blas
 from ..kernels import Kernel
 from .features.feature_matrix import FeatureChunk, Features
+from .features.prepared_rows import PreparedRows
 from .solvers.landmarks import LandmarkRoot
 
 Matrix = NDArray[np.float64]
+
+LENGTH_ROWS = 65536
+"""The number of rows that are read at once where only k(x, x) is computed."""
 
 
 class Centres(NamedTuple):
@@ -43,8 +47,11 @@ class Centres(NamedTuple):
 
     def distances(self, Z: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
         """Return the squared distances of rows with features Z and squared lengths ``own``."""
-        products = Z @ self.points.astype(Z.dtype).T
-        return np.maximum(own[:, None] - 2 * products + self.lengths.astype(Z.dtype), 0)
+        return self.distances_of(Z @ self.points.astype(Z.dtype).T, own)
+
+    def distances_of(self, products: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+        """Return them from the products of features with points."""
+        return np.maximum(own[:, None] - 2 * products + self.lengths.astype(products.dtype), 0)
 
 
 class FeatureSpace:
@@ -74,6 +81,14 @@ class FeatureSpace:
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:
         """Return the squared lengths of the rows of a chunk with features Z."""
         return squares(Z)
+
+    @property
+    def known_lengths(self) -> NDArray[Any] | None:
+        """The squared lengths of all rows, if they are not those of their features."""
+        return None
+
+    def measure(self, rows: PreparedRows) -> None:
+        """Compute the lengths of all rows, if features are computed without :attr:`features`."""
 
 
 class LandmarkSpace(FeatureSpace):
@@ -122,3 +137,11 @@ class LandmarkSpace(FeatureSpace):
 
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:
         return self._lengths[chunk.rows]
+
+    @property
+    def known_lengths(self) -> NDArray[Any]:
+        return self._lengths
+
+    def measure(self, rows: PreparedRows) -> None:
+        for chunk in rows.chunks(LENGTH_ROWS):
+            self._lengths[chunk.first : chunk.last] = self._kernel.diag(chunk.X)

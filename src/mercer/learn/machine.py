@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.in_memory import check_extreme_weights
 from ..data.partitioned_files import PartitionedFiles
 from ..data.table_rows import placed
 from ..data.times import TIMES
@@ -44,7 +45,7 @@ from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
-from .statistics.device_sums import LinearValues, device_sums
+from .statistics.device_sums import RowValues, device_sums
 from .training_rows.origin import remember
 from .training_rows.region import Extremes, Region, decays
 
@@ -145,7 +146,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         map: MapArgument = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -237,6 +238,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             weight = _check_sample_weight(to_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
+            check_extreme_weights(weight)
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
@@ -360,11 +362,16 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """What should be done about missing values."""
         return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
+    @property
+    def asked_unknown(self) -> str:
+        """What should be done about levels that ``fit`` has not seen."""
+        return self.unknown
+
     def _new_preparation(self) -> Preparation:
         """Return the requested preparation, before it has learned anything."""
         names = getattr(self, "feature_names_in_", None)
         make = Preparation.automatic if self.prepares_columns else Preparation
-        return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        return make(self.asked_scale, self.asked_missing, self.asked_unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all pending needs and also take a sample.
@@ -609,20 +616,43 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     ) -> NDArray[Any]:
         """Return the same from a device, in blocks that are large enough for it."""
         digits = np.float32 if size is None else self.precision_for(coef, size)
-        values: dict[Any, LinearValues] = {}
+        values = cache(lambda dtype: RowValues.linear(device, self.map_, coef, dtype))
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             used = np.result_type(dtype, digits)
-            if used not in values:
-                values[used] = LinearValues(device, self.map_, coef, used)
-            found = values[used](prepared, first)
+            found = values(used)(prepared, first)
             if left is not None:
                 found = found * left(prepared)[:, None]
             return (found + intercept.astype(np.result_type(used, result or dtype))).astype(result or dtype, copy=False)
 
         return self._by_rows(X, products, DEVICE_ROWS, 1)
+
+    def values_on_device(
+        self,
+        X: Any,
+        values: Callable[[Any], RowValues],
+        finish: Callable[[Any, NDArray[Any]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Return values of rows that are computed from features on a device.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        values : callable
+            Returns what is computed on the device, in the precision that it is given.
+        finish : callable
+            Returns the results, given prepared rows and what was computed on the device.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The results.
+        """
+        made = cache(values)
+        return self._by_rows(X, lambda rows, first: finish(rows, made(rows.dtype)(rows, first)), DEVICE_ROWS, 1)
 
     def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
         """Return the precision for products with weights, which are large and cancel if features are dependent.
@@ -689,14 +719,14 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             out = found[0]
         else:
             head = part(slice(0, 1))
-            self.preparation_.new_gaps.clear()  # this row is processed again
+            self.preparation_.new_entries.clear()  # this row is processed again
             out = np.empty((n_rows, *head.shape[1:]), dtype=head.dtype)
 
             def fill(rows: slice) -> None:
                 out[rows] = part(rows)
 
             run_tiles(fill, n_rows, together, threads)
-        self.preparation_.new_gaps.tell()
+        self.preparation_.new_entries.tell()
         return out
 
     @available_if(lambda self: hasattr(self, "predict"))
@@ -725,8 +755,8 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
         Parameters
         ----------
-        unknown : {"error", "ignore"}
-            Whether such a level is refused, or treated as none of the known levels.
+        unknown : {"auto", "error", "ignore"}
+            Whether such a level is refused, or treated as none of the known levels; "auto" warns about those that are.
 
         Returns
         -------
@@ -858,9 +888,10 @@ def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> Ker
 def watched(
     part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]], watcher: Watcher, Z: NDArray[Any], chunk: Chunk
 ) -> tuple[Any, ...]:
-    """What a part of a sum makes of the features of a chunk, which a watcher is shown."""
-    watcher.watch(Z, chunk)
-    return part(Z, chunk)
+    """What a part of a sum makes of the features of a chunk, which a watcher is shown once it is made."""
+    sums = part(Z, chunk)
+    watcher.watch(Z, chunk)  # not before, since a device without memory asks for the sums of fewer rows instead
+    return sums
 
 
 def sums_of_part(

@@ -20,6 +20,7 @@ from ..data import ArrayTable, Table
 from ..data.block import Block
 from ..data.table_rows import placed
 from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
@@ -333,6 +334,10 @@ class AdditiveMachine(ColumnEffects, ABC):
     def asked_missing(self) -> str:
         return "error" if is_open(self.missing) and self.preparation is None else super().asked_missing
 
+    @property
+    def asked_unknown(self) -> str:
+        return "error" if is_open(self.unknown) and self.preparation is None else super().asked_unknown
+
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, centred sums, and a factor
 
@@ -398,6 +403,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return None if scales is None else scales.copy()
 
     @lazily
+    @in_kind_of_rows
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
         """Tell which rows are outside the region of the training rows.
 

@@ -16,6 +16,8 @@ from .._checks import check_positive, check_probability, check_truth
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from ..scale import lazily
@@ -28,12 +30,15 @@ from .machine import KernelMachine, as_given, row_stream
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
+from .statistics.device_sums import RowValues
 from .statistics.kept_sample import KeptSample, Sampling
 
 Matrix = NDArray[np.float64]
 
 EXACT_SUMS = 1e-4
 """Below this alpha, products of features are summed in float64: the error of float32 would be as large."""
+ONE_ROW = 2.0
+"""How much a row more or less among n can change a score, as a share: this number divided by n."""
 
 
 class KernelNovelty(OutlierMixin, KernelMachine):
@@ -71,8 +76,9 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -81,6 +87,10 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads. None means as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and results agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
         A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
         once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
@@ -90,7 +100,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     offset_ : float
         ``decision_function`` is ``score_samples`` minus this value.
     left_out_scores_ : ndarray of shape (n_kept,)
-        The scores of rows of ``fit``, each by a model without it, in increasing order.
+        The scores of rows of ``fit``, each by a model without it and raised by 2 / n, in increasing order.
     mean_ : ndarray of shape (D,)
         The mean of the features.
     whitening_ : ndarray of shape (D, D)
@@ -127,8 +137,10 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     as with ``map="auto"`` and at most ``n_components`` rows, this is the distance in the space of the kernel itself.
 
     The p-value of a row is the share of rows of ``fit`` whose scores, each by a model without it, are at least as high.
-    A formula gives these scores, for at most 1,024 rows, from the same sums. Therefore a row from the same distribution
-    is called novel with a probability of about ``level``.
+    A formula gives these scores, for at most 1,024 rows, from the same sums. They are raised by a share of 2 / n, which
+    is what a row less can change them by: otherwise, among rows that repeat, such as counts, a new row could be more
+    novel than equal rows of ``fit``. Therefore a row from the same distribution is called novel with a probability of
+    about ``level``, and less often if rows repeat.
 
     References
     ----------
@@ -143,7 +155,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     >>> model.predict([[0.0, 0.5], [5.0, 5.0]])
     array([ 1, -1])
     >>> model.pvalues([[0.0, 0.5], [5.0, 5.0]]).round(3)
-    array([0.814, 0.002])
+    array([0.818, 0.002])
     """
 
     _set_last = "whitening_"
@@ -162,10 +174,11 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         keep_statistics: bool = False,
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -180,6 +193,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.device = device
         self.level = level
         self.alpha = alpha
         self.keep_statistics = keep_statistics
@@ -210,7 +224,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         KernelNovelty
             The fitted detector itself.
         """
-        return self.fit_table(self.table_to_fit(X, y), FitContext())
+        return self.fit_table(self.table_to_fit(X, y), FitContext(device=Device.of(X)))
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if sample_weight is not None:
@@ -245,7 +259,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             The detector itself.
         """
         table = self.table_to_fit(X, y)
-        self._start(table, exact=False, passes=self._begin(table, FitContext()))
+        self._start(table, exact=False, passes=self._begin(table, FitContext(device=Device.of(X))))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -271,12 +285,12 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         if is_ready:
             self.check_arguments()
             table = self._labelled(*as_given(X, y, None), reset=False)
-            stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext())
+            stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext(device=Device.of(X)))
             rows = PreparedRows(table, self.preparation_, stream, passes)
             moments, kept = self._looked_at(rows, 0 if held is None else int(held.rows[0]))
         else:
             table = self.table_to_fit(X, y)
-            rows = self._start(table, exact=False, passes=self._begin(table, FitContext()))
+            rows = self._start(table, exact=False, passes=self._begin(table, FitContext(device=Device.of(X))))
             moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
         if held is not None and sample is not None:
             moments, kept = held.plus(moments), sample.plus(kept)
@@ -342,9 +356,13 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
     def _left(self, X: Any, Z: NDArray[Any]) -> NDArray[Any]:
         """Return the part of k(x, x) that landmarks miss; 0 for other maps, which are correct only on average."""
+        return self._missed(X, squares(Z))
+
+    def _missed(self, X: Any, lengths: NDArray[Any]) -> NDArray[Any]:
+        """Return the same, given the squared lengths of features."""
         if not self.map_.has_landmarks:
-            return np.zeros(len(Z), dtype=Z.dtype)
-        return np.maximum(self.map_.kernel_.diag(X) - squares(Z), 0)
+            return np.zeros_like(lengths)
+        return np.maximum(self.map_.kernel_.diag(X) - lengths, 0)
 
     def _solve(self, moments: Moments, kept: KeptSample, report: Reporter | None) -> None:
         """Compute the whitening of the features, and the scores that rows would have if they had been left out."""
@@ -362,7 +380,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             q = squares((kept.features - centred.feature_mean) @ others.T)
         # Without row i the covariance loses a term of rank one, and the mean is further away from the row.
         ratio = n / (n - 1.0)
-        scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty)
+        scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty) * (1.0 + ONE_ROW / n)
         self._refuse_overflow(whitening, scores)
         if report is not None:
             report.end()
@@ -385,6 +403,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     # -- scores --------------------------------------------------------------------------------------------------------
 
     @lazily
+    @in_kind_of_rows
     def score_samples(self, X: Any) -> NDArray[Any]:
         """Return minus the squared Mahalanobis distances of rows: the lower, the more novel.
 
@@ -398,7 +417,14 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             The scores.
         """
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """Return the scores of rows, in NumPy."""
         check_is_fitted(self)
+        device = Device.named(self.device) or Device.of(X)
+        if device is not None:
+            return self._scores_on(device, X)
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
             Z = self.features_of(prepared, first)
@@ -408,7 +434,26 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
         return self._by_rows(X, part)
 
+    def _scores_on(self, device: Device, X: Any) -> NDArray[Any]:
+        """Return the same, computed on a device."""
+        norm = device.torch.linalg.vector_norm
+
+        def values(dtype: Any) -> RowValues:
+            mean, whitening = device.sent(self.mean_, dtype), device.sent(self.whitening_.T, dtype)
+
+            def distances_and_lengths(Z: Any) -> Any:
+                parts = [(Z - mean) @ whitening, Z]
+                return device.torch.stack([norm(part, dim=1) for part in parts], dim=1).square_()
+
+            return RowValues(device, self.map_, distances_and_lengths, 2, dtype)
+
+        def part(prepared: Any, found: NDArray[Any]) -> NDArray[Any]:
+            return -(found[:, 0] + self._missed(prepared, found[:, 1]) / found.dtype.type(self.penalty_))
+
+        return self.values_on_device(X, values, part)
+
     @lazily
+    @in_kind_of_rows
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return ``score_samples`` minus the offset, which is negative for novel rows.
 
@@ -422,10 +467,14 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             The shifted scores.
         """
-        scores = self.score_samples(X)
+        return self._shifted(X)
+
+    def _shifted(self, X: Any) -> NDArray[Any]:
+        scores = self._scores(X)
         return scores - scores.dtype.type(self.offset_)
 
     @lazily
+    @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Tell which rows are novel.
 
@@ -439,9 +488,10 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             -1 for novel rows, and 1 for rows like those of ``fit``.
         """
-        return np.where(self.decision_function(X) < 0.0, -1, 1)
+        return np.where(self._shifted(X) < 0.0, -1, 1)
 
     @lazily
+    @in_kind_of_rows
     def pvalues(self, X: Any) -> NDArray[np.float64]:
         """Return how usual rows are: the share of rows of ``fit`` with as high a score, each by a model without it.
 
@@ -455,7 +505,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             The p-values, between 1 / (1 + n_kept) and 1.
         """
-        scores, known = -self.score_samples(X).astype(np.float64), self.left_out_scores_
+        scores, known = -self._scores(X).astype(np.float64), self.left_out_scores_
         as_high = len(known) - np.searchsorted(known, scores, side="left").astype(np.float64)
         return (1.0 + as_high) / (1.0 + len(known))
 

@@ -12,11 +12,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._array import is_sparse, to_numpy
+from .._array import is_foreign, is_sparse, to_numpy
 from .._checks import check_positive, check_truth, check_whole
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from ..scale import lazily
@@ -52,8 +54,12 @@ class RowSums(NamedTuple):
     totals: Matrix
 
     @classmethod
-    def of(cls, Z: NDArray[Any], X: NDArray[Any], weight: Matrix | None) -> Self:
-        """Those of one chunk."""
+    def of(cls, Z: Any, X: Any, weight: Matrix | None) -> Self:
+        """Those of one chunk; of tensors, they stay on the device."""
+        if is_foreign(Z):
+            precise = X.double()
+            weighted = precise if weight is None else precise * Device.holding(Z).sent(weight)[:, None]
+            return cls(Z.T.double() @ weighted, weighted.sum(dim=0))
         precise = X.astype(np.float64)
         weighted = precise if weight is None else precise * weight[:, None]
         return cls(Z.T.astype(np.float64) @ weighted, weighted.sum(axis=0))
@@ -119,8 +125,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -129,6 +136,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads. None means as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and results agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
         A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
         once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
@@ -199,10 +210,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         keep_statistics: bool = False,
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -217,6 +229,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.device = device
         self.n_directions = n_directions
         self.fit_inverse_transform = fit_inverse_transform
         self.alpha = alpha
@@ -240,12 +253,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         KernelPCA
             The fitted learner itself.
         """
-        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)))
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         moments, row_sums = self._sums(rows)
-        self._solve(moments, row_sums, float(np.finfo(rows.dtype).eps), rows.passes.report)
+        self._solve(moments, row_sums, float(np.finfo(rows.dtype).eps), rows.passes.report, rows.passes.device)
         self.statistics_ = moments if self.keep_statistics else None
         self.row_sums_ = row_sums if self.keep_statistics else None
         return self
@@ -273,18 +286,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         held, held_rows = getattr(self, "statistics_", None), getattr(self, "row_sums_", None)
         if held is None:
             table = self.table_to_fit(X, y, sample_weight)
-            rows = self._start(table, exact=False, passes=self._begin_fit(table, FitContext()))
+            rows = self._start(table, exact=False, passes=self._begin_fit(table, FitContext(device=Device.of(X))))
         else:
             self.check_arguments()
             table = self._labelled(X, y, sample_weight, reset=False)
-            passes = self._begin(table, FitContext())
+            passes = self._begin(table, FitContext(device=Device.of(X)))
             rows = PreparedRows(table, self.preparation_, row_stream(self.map_.seed_), passes)
         moments, row_sums = self._sums(rows)
         eps = float(np.finfo(rows.dtype).eps)
         if held is not None:
             moments, eps = held.plus(moments), max(eps, self._precision)
             row_sums = joined(held_rows, row_sums)
-        self._solve(moments, row_sums, eps, rows.passes.report)
+        self._solve(moments, row_sums, eps, rows.passes.report, rows.passes.device)
         self.statistics_, self.row_sums_ = moments, row_sums
         return self
 
@@ -337,7 +350,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Any, ...]:
             moments = Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight, exact=exact)
-            return (*moments, *RowSums.of(to_numpy(Z), chunk.X, chunk.weight)) if inverse else moments
+            return (*moments, *RowSums.of(Z, chunk.X, chunk.weight)) if inverse else moments
 
         found = self._summed(part, rows, 8 * width * (width + (rows.n_features if inverse else 0)), "sums")
         count = len(Moments._fields)
@@ -354,7 +367,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             found = "kernel values" if self._is_pairwise else "sparse rows"
             raise ValueError(f"fit_inverse_transform=True is for dense rows of numbers, found {found}")
 
-    def _solve(self, moments: Moments, row_sums: RowSums | None, eps: float, report: Reporter | None) -> None:
+    def _solve(
+        self,
+        moments: Moments,
+        row_sums: RowSums | None,
+        eps: float,
+        report: Reporter | None,
+        device: Device | None = None,
+    ) -> None:
         """Set components, and pre-images if their sums are there."""
         mean, root, precision = moments.features / moments.weight[0], None, eps
         cross = None if row_sums is None else row_sums.centred(moments)
@@ -364,7 +384,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 moments, eps = moments.turned(root.factor.solve), max(TURNED_PRECISION, eps)
                 cross = None if cross is None else root.factor.solve(cross)
         centred = moments.centred(True)
-        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), moments.rounding(eps))
+        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), moments.rounding(eps), device)
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
         # Ridge of the rows on all features has these coefficients along the directions, which are eigenvectors.
@@ -404,6 +424,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return extent.sums(copies=4)
 
     @lazily
+    @in_kind_of_rows
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the principal components of rows.
 
@@ -421,6 +442,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
     @available_if(learns_preimages)
+    @in_kind_of_rows
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
         r"""Return rows that have about these components: their pre-images.
 
@@ -443,7 +465,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_is_fitted(self)
         if self.preimages_ is None or self.row_mean_ is None:
             raise ValueError("pre-images were not learned: fit again with fit_inverse_transform=True")
-        components = check_array(X, dtype=np.float64, input_name="X")
+        components = check_array(to_numpy(X), dtype=np.float64, input_name="X")
         if components.shape[1] != len(self.directions_):
             raise ValueError(f"expected {len(self.directions_)} components, found {components.shape[1]} columns")
         return self.preparation_.undone(components @ self.preimages_ + self.row_mean_, int(self.n_features_in_))
@@ -491,10 +513,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return tags
 
 
-def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matrix, Matrix]:
+def largest_eigenpairs(
+    gram: Matrix, count: int, rounding: float, device: Device | None = None
+) -> tuple[Matrix, Matrix]:
     """Return at most ``count`` eigenpairs, largest first, without values up to ``rounding``; at least one."""
     width = len(gram)
-    values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(0, width - count), width - 1])
+    least = max(0, width - count)
+    if device is None:
+        values, vectors = scipy.linalg.eigh(gram, subset_by_index=[least, width - 1])
+    else:
+        values, vectors = device.eigh(gram)
+        values, vectors = values[least:], vectors[:, least:]
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = max(1, int(np.count_nonzero(values > rounding)))
     return np.maximum(values[:kept], 0.0), vectors[:, :kept]

@@ -21,6 +21,8 @@ WRAPPERS = ("ConformalClassifier", "ConformalRegressor")
 ENTRIES = ("class", "arguments", "estimator", "machine", "method", "seed", "groups")
 ESTIMATOR = ("class", "arguments")
 METHODS = ("split", "jackknife+", "cv+")
+RESIDUALS = floats(None, finite=False)
+"""Numbers, or infinity for a row of which nothing is known without itself; never NaN."""
 
 
 def write_conformal(model: Any, target: ArraySink) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def read_conformal(record: dict[str, Any], source: ArraySource) -> Any:
     held = take_tree(scores, source, "scores")
     setattr(model, _scores_of(model), held)
     model.group_codes_ = take_tree(codes, source, "group_codes")
-    agree = len(held) == len(model.group_codes_) > 0
+    agree = len(held) == len(model.group_codes_) > 0 and not np.isnan(held).any()
     if isinstance(model, ConformalClassifier):
         model.classes_ = model.estimator_.classes_
         agree = agree and isinstance(model.classes_, np.ndarray) and model.estimator_.has_probabilities
@@ -101,6 +103,7 @@ def _read_method(model: Any, record: dict[str, Any], source: ArraySource) -> boo
         and len(found.coef) == len(found.intercept)
         and int(found.machine.max(initial=0)) < len(found.coef)
         and np.ndim(model.estimator_.coef_) == 1
+        and not np.isnan(found.residuals).any()
     )
 
 
@@ -109,10 +112,10 @@ def _scores_of(model: Any) -> str:
 
 
 def _layouts(model: Any) -> tuple[Any, Any]:
-    return floats(None), Leaf(("int64",), (None,), 0, len(model.groups_) - 1)
+    return RESIDUALS, Leaf(("int64",), (None,), 0, len(model.groups_) - 1)
 
 
 def _left_out_layout(model: Any) -> Any:
     width = model.estimator_.map_.n_components_
     machines: Any = Leaf(("int64",), (None,), 0)
-    return LeftOutMachines(floats(None, width), floats(None), machines, floats(None))
+    return LeftOutMachines(floats(None, width), floats(None), machines, RESIDUALS)

@@ -13,13 +13,11 @@ from ..data.block import Block
 from ..data.frames import columns, holds, is_frame, kind_of
 from ..data.partitioned_table import Partition, PartitionedTable, check_alike, n_rows_of, naming
 from .cluster import Cluster
-from .collections import check_rows, is_collection
 from .worker_parts import DelayedParts, WorkerParts
 
 
 def collection_table(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     """Return the rows of a collection as a table; see :func:`mercer.scale.table_of`."""
-    check_rows(X)
     rows = delayed_parts(X, "X")
     columns = meta_kinds(X) if is_frame(X._meta) else X.shape[1]
     sizes = known_sizes(X)
@@ -90,7 +88,7 @@ def delayed_beside(part: Any, name: str, count: int, sizes: list[int] | None) ->
     """Return targets or weights in the partitions of the rows."""
     if part is None:
         return [None] * count
-    if not is_collection(part):
+    if not hasattr(part, "to_delayed"):
         part = np.asarray(part)
         if sizes is None or len(part) != sum(sizes):
             wanted = "a Dask collection with the partitions of X" if sizes is None else f"{sum(sizes)} entries"

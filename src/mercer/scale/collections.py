@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from ..data import PartitionedTable
 
@@ -71,11 +69,7 @@ def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     >>> table.n_rows
     6
     """
+    check_rows(X)
     from .collection_table import collection_table
 
     return collection_table(X, y, weight)
-
-
-def has_unknown_sizes(X: Any) -> bool:
-    """Whether the numbers of rows in the partitions of a collection are not known before they are computed."""
-    return not hasattr(X, "chunks") or bool(np.isnan(np.array(X.chunks[0], dtype=np.float64)).any())

@@ -37,10 +37,10 @@ def fastfood(
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(signs.shape[1])
-    if group is None:
+    if group is None or not group.fits(1, device):
         return None
     tables = sent(device, group.words(signs < 0), group.by_register(orders), group.by_register(directions), radii)
     (offset_sent,) = sent(device, offset)

@@ -41,10 +41,10 @@ def hadamard_sketch(
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(size)
-    if group is None:
+    if group is None or not group.fits(2, device):
         return None
     places = group.padded(buckets) + group.padded_size * (turns % 2).astype(np.int32)
     table = sketch_entries(places, turns >= 2)

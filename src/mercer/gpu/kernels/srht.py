@@ -42,10 +42,10 @@ def srht(
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(size)
-    if group is None:
+    if group is None or not group.fits(3, device):
         return None
     padded = np.pad(turns, ((0, 0), (0, 0), (0, size - turns.shape[2])))
     tables = sent(device, group.words(padded >= 2), group.words(padded % 2 == 1), outputs)

@@ -31,10 +31,10 @@ def structured(
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(signs.shape[2])
-    if group is None:
+    if group is None or not group.fits(1, device):
         return None
     negative = signs < 0
     rounds = group.words(negative[:, 0]), group.last_words(negative[:, 1]), group.words(negative[:, 2])

@@ -40,11 +40,11 @@ def tensor_sketch(
     Returns
     -------
     callable or None
-        None where the width is not a power of two, too large or too small.
+        None where the width is not a power of two, or too large or too small for the device.
     """
     # A row is transformed as half as many complex numbers. With 32 of them a thread has enough work between waits.
     group = ThreadGroup.of(width // 2, held=5) if width & (width - 1) == 0 else None
-    if group is None:
+    if group is None or not group.fits(2, device):
         return None
     table = sketch_entries(buckets, signs < 0)
     roots = np.exp(-1j * np.pi * np.arange(width // 2) / (width // 2))

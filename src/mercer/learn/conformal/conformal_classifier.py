@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from ..._array import to_numpy
 from ..._checks import check_choice, check_probability
 from ..._random import RandomState, Stream, as_seed
+from ...gpu.exchange import in_kind_of_rows
 from ...scale import lazily
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
@@ -208,6 +209,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         return self.estimator_.predict_proba(X)
 
     @lazily
+    @in_kind_of_rows
     def predict_set(self, X: Any, coverage: float | None = None, groups: Any = None) -> NDArray[np.bool_]:
         """Return the sets of classes of rows.
 

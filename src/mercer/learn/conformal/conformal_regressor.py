@@ -13,6 +13,7 @@ from ..._array import to_numpy
 from ..._checks import check_choice, check_probability, check_whole
 from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
+from ...gpu.exchange import in_kind_of_rows
 from ...scale import lazily
 from ..argument_types import WeightArgument
 from ..map_choice import is_exact
@@ -264,6 +265,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         return self.estimator_.predict(X)
 
     @lazily
+    @in_kind_of_rows
     def predict_interval(self, X: Any, coverage: float | None = None, groups: Any = None) -> Matrix:
         """Return the intervals of rows.
 

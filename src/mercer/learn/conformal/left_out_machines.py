@@ -6,7 +6,8 @@ leverage :math:`h = s\,((z - \bar z)^\top A^{-1} (z - \bar z) + 1 / n)`. Without
 .. math:: w - \frac{s\,e}{1 - h}\, A^{-1} (z - \bar z)
 
 and the residual of the row is :math:`e / (1 - h)` (Cook and Weisberg, Residuals and influence in regression, 1982).
-Without an intercept there is no mean, and no 1 / n. The sums of a fold of rows are subtracted from those of all rows.
+Without an intercept there is no mean, and no 1 / n. If h is 1, nothing is known about the row without itself, and its
+residual is infinite. The sums of a fold of rows are subtracted from those of all rows.
 The map, the preparation and alpha remain those of all rows.
 """
 
@@ -20,10 +21,12 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ...data.block import part_of
-from ..left_out.decision_values import NEAREST
 from ..regressor import KernelRegressor
 
 Matrix = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""What a leverage lacks to 1 is no more than rounding below this; with a small alpha, 1e-10 still has its digits."""
 
 
 class LeftOutMachines(NamedTuple):
@@ -71,13 +74,14 @@ def without_each(model: KernelRegressor, X: Any, y: Matrix, weight: Matrix) -> L
     about = model.features_at(X).astype(np.float64) - mean
     solved = scipy.linalg.cho_solve(spread.factor, about.T, check_finite=False).T
     of_intercept = 1.0 / spread.weight if spread.intercept else 0.0
-    left = np.maximum(1.0 - weight * ((about * solved).sum(axis=1) + of_intercept), NEAREST)
+    left = 1.0 - weight * ((about * solved).sum(axis=1) + of_intercept)
+    is_known = left > ROUNDING
     centre = float(model.intercept_) + float(mean @ coef)
-    residuals = y - centre - about @ coef
-    steps = weight * residuals / left
+    residuals = np.divide(y - centre - about @ coef, left, out=np.full(len(y), np.inf), where=is_known)
+    steps = np.where(is_known, weight * residuals, 0.0)
     coefs = coef - steps[:, None] * solved
     intercepts = centre - steps * of_intercept - coefs @ mean
-    return LeftOutMachines(coefs, intercepts, np.arange(len(y)), residuals / left)
+    return LeftOutMachines(coefs, intercepts, np.arange(len(y)), residuals)
 
 
 def without_folds(

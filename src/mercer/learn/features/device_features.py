@@ -105,6 +105,12 @@ class DeviceFeatures(FeatureMatrix):
         ``work`` must have no effect until its end, since it may be called again with fewer rows.
         """
 
+    def visit_all(self, work: Visit, what: str) -> None:
+        """The same for all rows, as a pass in full precision."""
+        self.n_passes += 1
+        with full_precision(self.device):
+            self.visit(work, what)
+
     def worth(self, rows: RowNumbers | None) -> RowNumbers | None:
         """The rows to visit where only these count; None for all, if a choice would take longer."""
         return rows

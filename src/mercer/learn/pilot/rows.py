@@ -73,7 +73,8 @@ def distinct_rows(X: Any, Y: Matrix, weight: Matrix, seed: int) -> DistinctRows:
 def row_bytes(X: Any, dtype: Any) -> Iterator[bytes]:
     """The contents of every row in a precision; -0 is 0."""
     if sp.issparse(X):
-        X = canonical_csr(X).astype(dtype, copy=True)
+        with np.errstate(over="ignore"):
+            X = canonical_csr(X).astype(dtype, copy=True)
         X.eliminate_zeros()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         indices = X.indices.astype(np.int64)

@@ -158,7 +158,7 @@ def settled(
 
 def usual_kernel(X: Any) -> Kernel:
     """Return the kernel of rows that give no choice: the Gaussian one, with a fixed bandwidth if they are all equal."""
-    if X.shape[0] == 0 or X.shape[1] == 0 or abs(X.max(axis=0) - X.min(axis=0)).max() > 0.0:
+    if X.shape[0] == 0 or X.shape[1] == 0 or (X.max(axis=0) != X.min(axis=0)).sum() > 0:
         return GAUSSIAN
     return Gaussian(1.0)
 

@@ -146,7 +146,7 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: M
         alphas = np.unique(np.maximum(penalties, alphas[0]))  # less than that is rounding
     left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
     alpha, squares = least_squares_left_out(left_out, left_out.turned(Z), Y, weight)
-    coef, spread = path.coefficients(alpha), float(np.trace(centred.squares))
+    coef, spread = path.coefficients(alpha), float(np.trace(centred.squares)) or 1.0
     errors = weight * squares
     return RidgeTrial(float(errors.sum()) / spread, alpha, errors / spread, features, coef, centred.offset(coef))
 

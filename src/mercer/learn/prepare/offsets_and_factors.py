@@ -13,6 +13,9 @@ WIDEST = 12.0
 In a column that is 0 except in one row in a million, that row would be 1,000 deviations away.
 """
 
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""A number whose reciprocal is finite; those of many smaller ones are not."""
+
 Vector = NDArray[np.float64]
 
 
@@ -54,7 +57,7 @@ def offset_and_factor(
         varying = found.deviation[found.deviation > 0.0]
         largest = varying.max(initial=0.0)
         unit = largest * np.sqrt(np.mean((varying / largest) ** 2)) if largest > 0.0 else 1.0
-        return None, np.full(len(found.deviation), 1.0 / unit)
+        return None, np.full(len(found.deviation), per_unit(unit))
     return None, None
 
 
@@ -62,7 +65,17 @@ def scaled_by(size: Vector, offset: Vector, is_sparse: bool) -> tuple[Vector | N
     """Return columns in these units, starting from these offsets."""
     # A column that is constant but for rounding is left at its offset: it carries nothing.
     constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
-    return None if is_sparse else offset, 1.0 / np.where(constant, 1.0, size)
+    return None if is_sparse else offset, per_unit(np.where(constant, 1.0, size))
+
+
+def per_unit(size: Any) -> Any:
+    """Return 1 / size, but no infinity for numbers that are almost 0."""
+    return 1.0 / np.maximum(size, SMALLEST)
+
+
+def in_precision(factor: Vector, dtype: Any) -> NDArray[Any]:
+    """Return factors in the precision of the rows, the largest number in place of those beyond it."""
+    return np.minimum(factor, np.finfo(dtype).max).astype(dtype)
 
 
 def within_reach(values: NDArray[Any]) -> NDArray[Any]:

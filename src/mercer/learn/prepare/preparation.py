@@ -29,8 +29,8 @@ from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
-from .new_gaps import NewGaps
-from .offsets_and_factors import Spread, back_in_reach, offset_and_factor, reach_slopes, within_reach
+from .new_entries import NewEntries
+from .offsets_and_factors import Spread, back_in_reach, in_precision, offset_and_factor, reach_slopes, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Bent, Tails, heavy_tails, logarithms
 from .unit_rows import pull_unit_rows, unit_rows
@@ -41,7 +41,7 @@ COLUMN_SCALES = ("standard", "common", "log", "minmax")
 TAMED_SCALES = ("standard", "minmax")
 """Scales with which heavy tails are tamed: they treat every column separately."""
 MISSING = ("error", "mean", "indicator", "auto")
-UNKNOWN = ("error", "ignore")
+UNKNOWN = ("auto", "error", "ignore")
 DATES = ("number", "parts")
 TAILS = ("keep", "tame")
 RARE = ("keep", "pool")
@@ -126,9 +126,9 @@ class Preparation:
         column of levels is the share of every (frequent) level. "indicator" adds a column of 0 and 1 for every column
         that has gaps when it is learned, but for those of sparse matrices. "auto" does the same, and says how many gaps
         there are in new rows where there were none before.
-    unknown : "error" or "ignore"
-        What a level that ``learn`` did not see becomes, where ignored: rare, where rare levels share a column, else
-        zeros in all columns of its levels.
+    unknown : "auto", "error" or "ignore"
+        What a level that ``learn`` did not see becomes, where it is no error: rare, where rare levels share a column,
+        else zeros in all columns of its levels. "auto" says how many such zeros there are.
     dates : "number" or "parts"
         A date becomes the days since 1970-01-01, or these with its year, month, day of the month, weekday and hour.
     names : sequence of str or None
@@ -198,7 +198,7 @@ class Preparation:
         self.column_scales: Vector | None = None
         self.n_encoded: int | None = None
         self.sparse_levels = False
-        self.new_gaps = NewGaps()
+        self.new_entries = NewEntries()
         self._found: Found | None = None
         self._numbered: dict[str, dict[Any, int]] = {}
 
@@ -207,7 +207,7 @@ class Preparation:
         cls,
         scale: Any = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         names: Any = None,
     ) -> Self:
@@ -471,7 +471,7 @@ class Preparation:
             return unit_rows(rows)
         if self.factor is None:
             return rows
-        factor = self.factor.astype(rows.dtype)
+        factor = in_precision(self.factor, rows.dtype)
         if sp.issparse(rows):
             return type(rows)((rows.data * factor[rows.indices], rows.indices, rows.indptr), rows.shape)
         with np.errstate(over="ignore" if self._has_reach else None):
@@ -513,7 +513,7 @@ class Preparation:
         assert self.factor is not None
         encoded, dtype = np.ascontiguousarray(encoded), encoded.dtype
         out = np.empty_like(encoded)
-        bad = _core.scaled(encoded, self.offset.astype(dtype), self.factor.astype(dtype), out)
+        bad = _core.scaled(encoded, self.offset.astype(dtype), in_precision(self.factor, dtype), out)
         return out if bad is None else None
 
     def undone(self, rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
@@ -639,6 +639,8 @@ class Preparation:
             )
         if column.rare:
             numbered[numbered == UNSEEN] = len(column.levels or ())
+        elif self.unknown == "auto":
+            self.new_entries.levels.note([column.name], np.array([np.count_nonzero(numbered == UNSEEN)]))
         return numbered
 
     def is_unseen(self, column: Column, values: Any) -> NDArray[np.bool_]:
@@ -694,7 +696,7 @@ class Preparation:
             new &= np.isin(firsts, [first for first, _ in self._places])
         if self.kept is not None:
             new &= np.isin(firsts, self.kept)
-        self.new_gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
+        self.new_entries.gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
 
     def _gap_error(self, row: int, number: int) -> RowError:
         return RowError(row, f"Input X contains NaN: {{row}}, {self._name_of(number)} is missing; {GAP}")

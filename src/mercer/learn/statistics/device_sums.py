@@ -48,7 +48,7 @@ def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows,
             whole = joined(chunks)
 
             def work(tile: slice, X: Tensor = X, whole: Chunk = whole) -> None:
-                there.add(part(make(X[tile], whole.first + tile.start), part_of_chunk(whole, tile)))
+                there.add(part(make(X[tile], whole.first + tile.start), part_of_chunk(whole, X[tile], tile)))
 
             tiles.run(work, X.shape[0])
             if is_kept:
@@ -87,7 +87,7 @@ class Sums:
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Consecutive chunks as one, whose rows are not asked for any more."""
+    """Consecutive chunks as one, without their rows, which are on the device."""
     if len(chunks) == 1:
         return chunks[0]
     y = None if chunks[0].y is None else np.concatenate([np.asarray(chunk.y) for chunk in chunks])
@@ -95,38 +95,47 @@ def joined(chunks: list[Chunk]) -> Chunk:
     return Chunk(chunks[0].first, None, y, weight)
 
 
-def part_of_chunk(chunk: Chunk, tile: slice) -> Chunk:
-    """Some rows of a chunk."""
+def part_of_chunk(chunk: Chunk, X: Tensor, tile: slice) -> Chunk:
+    """Some rows of a chunk, given as tensors."""
     y = None if chunk.y is None else chunk.y[tile]
-    return Chunk(chunk.first + tile.start, None, y, None if chunk.weight is None else chunk.weight[tile])
+    return Chunk(chunk.first + tile.start, X, y, None if chunk.weight is None else chunk.weight[tile])
 
 
-class LinearValues:
-    """<coef, z> of rows that are sent to a device.
+class RowValues:
+    """What a function makes of the features of rows that are sent to a device.
 
     Parameters
     ----------
     device : Device
     map : FeatureMap
         Fitted.
-    coef : ndarray of shape (n_columns, n_features)
+    function : callable
+        Returns a tensor with one row for every row of features.
+    width : int
+        The number of its columns.
     dtype : dtype
-        The precision of features and products.
+        The precision of features and results.
     """
 
-    def __init__(self, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any):
+    def __init__(self, device: Device, map: FeatureMap, function: Callable[[Tensor], Tensor], width: int, dtype: Any):
         self.device, self.dtype = device, np.dtype(dtype)
         self._features = tensor_features(map, device, self.dtype)
-        self._columns = device.sent(coef.T, self.dtype)
+        self._function, self._width = function, width
         self._tiles = DeviceTiles(device, max(1, TILE_BYTES // (int(map.n_components_) * self.dtype.itemsize)))
+
+    @classmethod
+    def linear(cls, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any) -> RowValues:
+        """<coef, z> for coefficients of shape (n_columns, n_features)."""
+        columns = device.sent(coef.T, dtype)
+        return cls(device, map, lambda Z: Z @ columns, len(coef), dtype)
 
     def __call__(self, X: Any, first: int) -> NDArray[Any]:
         """Those of prepared rows, dense or CSR, the first of which has this number."""
         rows = self.device.sent(dense(X), self.dtype)
-        found = self.device.empty((X.shape[0], self._columns.shape[1]), self.dtype)
+        found = self.device.empty((X.shape[0], self._width), self.dtype)
 
         def work(tile: slice) -> None:
-            found[tile] = self._features(rows[tile], first + tile.start) @ self._columns
+            found[tile] = self._function(self._features(rows[tile], first + tile.start))
 
         with full_precision(self.device):
             self._tiles.run(work, X.shape[0])

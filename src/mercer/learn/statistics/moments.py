@@ -109,6 +109,12 @@ class Moments(NamedTuple):
         """Return the moments of both sets of rows; with sign -1, those of the first minus the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
+    def parted(self, width: int) -> Moments:
+        """Return moments without targets as those of the first ``width`` features, with all others as targets."""
+        first, last = slice(width), slice(width, None)
+        gram, cross, squares = self.gram[first, first], self.gram[first, last], self.gram[last, last]
+        return Moments(gram, cross, squares, self.features[first], self.features[last], self.weight, self.rows)
+
     def faded(self, share: float) -> Moments:
         """The same with every weight multiplied by a share; the number of rows stays."""
         return Moments(*(share * total for total in self))._replace(rows=self.rows)

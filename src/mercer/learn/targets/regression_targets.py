@@ -22,7 +22,10 @@ def checked_targets(y: Any) -> Matrix:
     """Return targets as float64, with one column per target if there are several."""
     if y is None:
         raise ValueError("the blocks must bring y, found X alone")
-    return check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+    y = to_numpy(y)
+    if getattr(getattr(y, "dtype", None), "kind", "") in "mM":
+        raise ValueError(f"expected targets that are numbers, found {y.dtype}: convert them, for example to days")
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
 
 
 class AllTargets(Need):
