@@ -20,8 +20,6 @@ HELD_SHARE = 0.5
 """The share of the memory of workers that features may take which are kept between passes."""
 PATIENCE = 30.0
 """Seconds without any worker after which they are gone: those that restart, or are about to join, take less."""
-
-
 SENT_BYTES = 4 * 2**20
 """What is sent in one message: the scheduler keeps it, so that a task can be repeated anywhere."""
 
@@ -58,6 +56,8 @@ class Cluster:
             client = distributed.default_client()
         except ValueError:
             return None
+        if client.asynchronous:
+            raise ValueError("the current Dask client is asynchronous, but a fit waits: give it asynchronous=False")
         return cls(client) if client.status == "running" else None
 
     def _workers(self) -> dict[str, Any]:
@@ -74,8 +74,12 @@ class Cluster:
 
     @property
     def memory(self) -> int | None:
-        """The bytes that a task may take on the smallest worker; None if no worker has a limit."""
-        limits = [worker["memory_limit"] for worker in self._workers().values() if worker["memory_limit"]]
+        """The bytes that a task may take where there are the fewest for each thread; None if no worker has a limit."""
+        limits = [
+            worker["memory_limit"] // worker["nthreads"]
+            for worker in self._workers().values()
+            if worker["memory_limit"]
+        ]
         return min(limits, default=None)
 
     @property
@@ -155,10 +159,18 @@ class Cluster:
 
     def _raise(self, future: Any) -> None:
         """Raise the error of a future, or say that the cluster is gone."""
+        from distributed import KilledWorker
+
         try:
             future.result(timeout=PATIENCE)
         except CancelledError as error:
             raise self._gone() from error
+        except KilledWorker as error:
+            raise WorkersGoneError(
+                f"{error.allowed_failures + 1} workers died one after another while they worked on the same partition, "
+                "probably because it needs more memory than they have: use smaller partitions, fewer features or fewer "
+                f"threads per worker. The task was {error.task}"
+            ) from error
 
     def result(self, future: Any) -> Any:
         """Return the result of a future when it is there."""
