@@ -100,8 +100,8 @@ def test_encodings_and_delimiters(run, fails, tmp_path):
     assert "such as --encoding 'latin-1'" in message
     result = run(*arguments, "--encoding", "latin-1")
     assert result.exit_code == 0, result.output
-    assert "has ';' between its fields and is read accordingly; give --delimiter ','" in result.stderr
-    assert "between its fields" not in run(*arguments, "--encoding", "latin-1", "--delimiter", ";").stderr
+    assert "is read with the delimiter ';'; if this is wrong, give --delimiter ','" in result.stderr
+    assert "the delimiter" not in run(*arguments, "--encoding", "latin-1", "--delimiter", ";").stderr
 
 
 def test_notes_name_options(run, tmp_path):
@@ -156,7 +156,7 @@ def test_decimal_commas_are_found_in_a_file_with_semicolons(run, fails, tmp_path
     frame.to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
     asked = ("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")
     result = run(*asked)
-    assert "has numbers with decimal commas, such as in column 'x'" in result.stderr
-    assert "give --decimal '.' to read it otherwise" in result.stderr
+    assert "is read with decimal commas, as in column 'x'" in result.stderr
+    assert "if this is wrong, give --decimal '.'" in result.stderr
     assert "KernelRegressor" in result.stdout
     assert "give --task classification" in fails(*asked, "--decimal", ".")

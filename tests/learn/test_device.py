@@ -192,7 +192,7 @@ def test_a_full_device_takes_fewer_rows_at_once(name, monkeypatch):
 
     for module in (device_features, device_sums):
         monkeypatch.setattr(module, "tensor_features", scarce)
-    with pytest.warns(UserWarning, match="torch:cpu has no room for 400 rows at once"):
+    with pytest.warns(UserWarning, match="torch:cpu has too little memory for 400 rows at once"):
         found = clone(model).fit(X, f).predict(X)
     # A step of conjugate gradients more or less moves values by about the root of the gap that is left, 1e-15.
     np.testing.assert_allclose(found, expected, atol=1e-8)

@@ -160,7 +160,7 @@ def test_a_kernel_matrix_that_is_not_positive_definite_in_float32_is_refused():
     gram = np.ones((40, 40), dtype=np.float32)
     signs = np.where(np.arange(40) % 2, 1.0, -1.0)[:, None]
     margins = Margins(gram, signs, np.full(40, 1e12), True, 1)
-    with pytest.raises(ValueError, match=r"not positive definite in float32, .* lower C, or give the rows in float64"):
+    with pytest.raises(ValueError, match=r"not positive definite in float32, .* lower C, or use rows in float64"):
         margins.minimise(np.zeros((40, 1)), np.zeros(1), None, 1e-4, 10)
 
 

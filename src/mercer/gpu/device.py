@@ -215,6 +215,6 @@ class DeviceTiles:
         if not self._is_told:
             self._is_told = True
             warn_caller(
-                f"{self.device.name} has no room for {rows} rows at once; continuing with {self.rows}, which takes "
-                "longer"
+                f"{self.device.name} has too little memory for {rows} rows at once; "
+                f"continuing with {self.rows}, which takes longer"
             )

@@ -59,7 +59,7 @@ def current() -> str:
 
 @contextmanager
 def torch_products(tf32: bool) -> Iterator[None]:
-    """Let torch multiply float32 matrices on the tensor cores in TF32, or not, whatever the program has set.
+    """Let torch multiply float32 matrices on the tensor cores in TF32, or not, regardless of the program's setting.
 
     Torch has one setting for all threads; it is held for as long as it takes to launch the products.
     """

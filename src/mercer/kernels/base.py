@@ -413,7 +413,7 @@ class Kernel(ABC):
         return self.fields_that_stretch(self.column_gradients(X, Y, weights)) if self.scale_powers else {}
 
     def fields_that_stretch(self, columns: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the derivatives with respect to fields that stretch rows, from those of :meth:`column_gradients`.
+        """Return the derivatives with respect to fields that stretch rows, given :meth:`column_gradients`.
 
         Parameters
         ----------

@@ -294,7 +294,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        return extent.sums(copies=3)  # an estimate for both views together; before there is a second one, for the first
+        return extent.sums(copies=3)  # for both views together, or for the first if there is no second yet
 
     def second_view(self, n_columns: int | None = None) -> View:
         """Return the second view, not fitted.
@@ -373,7 +373,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         Returns
         -------
         ndarray of shape (n_samples, n_directions), or tuple of two of these
-            The variates of X; if y is given, a tuple with those of y.
+            The variates of X; if y is given, a tuple of the variates of X and of y.
         """
         check_is_fitted(self)
         U = self.linear_values(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))

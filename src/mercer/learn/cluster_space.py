@@ -1,13 +1,13 @@
-r"""The space in which clusters lie: the features of a map, or those of landmarks, which are never computed.
+r"""The space in which clusters lie: the features of a map, or the features of landmarks, which are never computed.
 
 With landmarks L and the factor T of :math:`k(L, L) = T T^\top`, the features of a row are :math:`T^{-1} k(L, x)`. Means
 of features are :math:`T^{-1}` times means of kernel values, and the inner product of a centre c and a row is
-:math:`k(x, L) T^{-\top} c`: a pass takes n D operations for every centre, and none of the n D^2 that whitened features
-take. Distances are then those of the kernel itself,
+:math:`k(x, L) T^{-\top} c`: a pass takes n D operations for every centre, and saves the n D^2 operations of whitened
+features. Distances are then the distances of the kernel itself,
 
 .. math:: k(x, x) - 2 k(x, L) T^{-\top} c + \|c\|^2
 
-which exceed distances among features by the part of a row that the landmarks miss, and that is the same for all
+which exceed the distances between features by the part of a row that the landmarks miss; this part is the same for all
 centres.
 """
 
@@ -32,12 +32,12 @@ LENGTH_ROWS = 65536
 
 
 class Centres(NamedTuple):
-    """Centres in the form that distances from rows require.
+    """Centres in the form that is needed to compute distances from rows.
 
     Parameters
     ----------
     points : ndarray of shape (n_clusters, D)
-        What features are multiplied by.
+        The vectors by which features are multiplied.
     lengths : ndarray of shape (n_clusters,)
         The squared lengths of the centres.
     """
@@ -75,7 +75,7 @@ class FeatureSpace:
         return Centres(C, squares(C))
 
     def sums(self, totals: Matrix) -> Matrix:
-        """Return the sums of coordinates of rows, from those of their features."""
+        """Return the sums of coordinates of rows, from the sums of their features."""
         return totals
 
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:

@@ -101,8 +101,8 @@ class ColumnEffects(KernelMachine):
         Returns
         -------
         ndarray of shape (n_rows, n_features_in_) or (n_rows, n_outputs, n_features_in_)
-            The contribution of every column to the decision value. The sum over columns is the decision value minus
-            that at the baseline, inside the region of the rows of ``fit`` and up to the precision of the integral.
+            The contribution of every column to the decision value. The sum over columns is the decision value minus the
+            one at the baseline, inside the region of the rows of ``fit`` and up to the precision of the integral.
 
         Examples
         --------

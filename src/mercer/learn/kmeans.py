@@ -49,7 +49,7 @@ USUAL_PASSES = 15
 SEED_ROWS = 100
 """The number of rows per cluster from which the first centres are drawn."""
 EQUAL = 1e-6
-"""Inertias that differ by no more than this share are those of the same clusters."""
+"""Inertias that differ by no more than this share are taken to belong to the same clusters."""
 
 
 class Clustering(NamedTuple):
@@ -67,7 +67,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     by k-means++. With ``batch_rows``, each step uses only that many rows, taken in turn, and centres move by smaller
     and smaller shares; this is for far more rows than are needed. With :class:`mercer.Nystrom` and at least 512
     landmarks, but fewer than rows, no whitened features are computed: centres are combinations of plain kernel values,
-    and distances from them are those of the kernel itself.
+    and distances from them are the distances of the kernel itself.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             found.append(self._ended(design, space, centres, start))
             left = (len(starts) - len(found)) * [round(np.mean([one.n_iter for one in found]))]
             design.passes.report.expect(self._passes(design.n_rows, width, left))
-        # The first of those that are equal to rounding, so that its digits do not decide how clusters are numbered.
+        # The first of those that agree up to rounding, so that rounding does not decide how clusters are numbered.
         least = min(one.inertia for one in found)
         best = next(one for one in found if one.inertia <= least * (1.0 + EQUAL))
         settled = space.centres(best.centres)
@@ -455,7 +455,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     @lazily
     @in_kind_of_rows
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the distances of rows to all centres, among features; with many landmarks, those of the kernel itself.
+        """Return the distances of rows to all centres: of features or, with many landmarks, of the kernel itself.
 
         Parameters
         ----------
@@ -492,16 +492,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def memberships(self, X: Any, fuzziness: float = 2.0) -> NDArray[Any]:
         r"""Return how much rows belong to every cluster, as shares that sum to 1.
 
-        They are those of fuzzy k-means: the inverse squared distances to the centres to the power
-        :math:`1 / (m - 1)`, with the fuzziness m, divided by their sum. A row at a centre belongs to it alone, and the
-        largest share is that of ``predict``.
+        They are the memberships of fuzzy k-means: the inverse squared distances to the centres to the power
+        :math:`1 / (m - 1)`, with the fuzziness m, divided by their sum. A row at a centre belongs to that centre only,
+        and the largest share belongs to the cluster that ``predict`` returns.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
             The rows, in memory or as a table from :func:`mercer.data.open`.
         fuzziness : float, default=2.0
-            A number above 1: near 1, every row belongs to one cluster; the larger it is, the more shares are alike.
+            A number above 1: near 1, every row belongs to one cluster; the larger it is, the more equal the shares are.
 
         Returns
         -------
@@ -624,18 +624,18 @@ def sums_moved(
 
 
 class ClusteredRows(NamedTuple):
-    """The features of the rows of a partition, and where their clusters lie."""
+    """The features of the rows of a partition, and the space in which their clusters lie."""
 
     design: FeatureMatrix
     space: FeatureSpace
 
     def chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[FeatureChunk]:
-        """Those of all rows, or some."""
+        """The features of all rows, or of some."""
         return self.design.chunks(rows)
 
 
 def clustered_rows(machine: KernelKMeans, room: float, rows: PreparedRows) -> ClusteredRows:
-    """The features of the rows of a partition, held where they take no more than ``room`` bytes a row."""
+    """The features of the rows of a partition, kept if they take at most ``room`` bytes per row."""
     space = machine.space_there(rows)
     return ClusteredRows(clustered_features(machine, rows, space, rows.passes.n_jobs, room * rows.n_rows), space)
 
@@ -643,7 +643,7 @@ def clustered_rows(machine: KernelKMeans, room: float, rows: PreparedRows) -> Cl
 def clustered_features(
     machine: KernelKMeans, rows: PreparedRows, space: FeatureSpace, n_jobs: int | None, most: float
 ) -> FeatureMatrix:
-    """The features of rows, held where they take at most this many bytes, or on a device as many as it has room for."""
+    """The features of rows, kept if they take at most this many bytes or, on a device, if they fit in its memory."""
     width = machine.map_.n_components_
     if rows.passes.device is None:
         return feature_matrix(rows, space.features, width, False, n_jobs, most)

@@ -42,7 +42,7 @@ from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
 from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
-from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.input_rows import as_in_fit, checked_rows, refuse_path
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
 from .statistics.device_sums import RowValues, device_sums
@@ -63,12 +63,12 @@ def columns_of_rows(blocks: Iterable[Block]) -> SeenColumns | None:
 
 
 def joined_columns(ours: SeenColumns | None, theirs: SeenColumns | None) -> SeenColumns | None:
-    """Those of both sets of rows."""
+    """Return the kinds and levels of both sets of rows."""
     return None if ours is None or theirs is None else ours.joined(theirs)
 
 
 def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
-    """What a preparation needs to know of all rows."""
+    """What a preparation needs to know about all rows."""
     return preparation.summed_up((block.X, block.weight) for block in blocks)
 
 
@@ -78,7 +78,7 @@ def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
 
 
 class Matched(ArrayTable):
-    """Rows of a table, starting with number ``first``, whose columns already are those of the model."""
+    """Rows of a table, starting with number ``first``, whose columns are already the columns of the model."""
 
     def __init__(self, table: Table, X: Any, first: int):
         super().__init__(X)
@@ -97,7 +97,7 @@ class MapDraft(NamedTuple):
 
 
 def row_stream(seed: int) -> Stream:
-    """Return the stream that samples rows, which is that of ``map.fit`` with this seed."""
+    """Return the stream that samples rows, which is the stream of ``map.fit`` with this seed."""
     return Stream(seed).child("rows")
 
 
@@ -195,6 +195,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             The table that :meth:`fit_table` expects.
         """
         self.check_arguments()
+        refuse_path(X)
         return self._labelled(*as_given(X, y, sample_weight), reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
@@ -300,7 +301,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             adopt_columns(self, table)
             return table
         matched = matched_columns(self, table)
-        matched.head()  # not that of the table, which may have faults in other columns
+        matched.head()  # not the error of the table, which may have faults in other columns
         return as_in_fit(matched, self.preparation_)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
@@ -449,7 +450,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             raise ValueError("the fitted values overflow: scale the rows, targets or weights down")
 
     def for_parts(self) -> tuple[Any, ...]:
-        """Return how this machine is made again where partitions are, without what only this process needs.
+        """Return how to recreate this machine where the partitions are, without what only this process needs.
 
         Returns
         -------
@@ -501,7 +502,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """Return the sums over all rows of the results of ``part`` for a chunk's features, each of size ``held``.
 
         A ``watcher`` is shown all features. On a device, features are tensors. The rows of partitions are summed where
-        they are, by copies of ``part`` and of this machine, which must therefore hold nothing of the rows.
+        they are, by copies of ``part`` and of this machine, neither of which may therefore contain any rows.
         """
         if rows.passes.partitions is not None:
             apart = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
@@ -570,7 +571,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         intercept : ndarray of shape (n_outputs,)
             The constants.
         result : dtype or None, default=None
-            The type of the result, in which the constants are added. None means that of the rows.
+            The type of the result, in which the constants are added. None means the type of the rows.
         size : ndarray of shape (n_outputs,) or None, default=None
             The size of the values: products are computed in float64 if those in float32 would be wrong by more than a
             small share of it.
@@ -713,7 +714,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
         together = together or min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
         threads, n_rows = self.n_jobs if n_jobs is None else n_jobs, X.shape[0]
-        if 0 < n_rows <= together:  # one call is enough, and for a single row it is what takes the time
+        if 0 < n_rows <= together:  # one call is enough; for a single row, calls take most of the time
             found: list[NDArray[Any]] = []
             run_tiles(lambda rows: found.append(part(rows)), n_rows, together, threads)
             out = found[0]
@@ -840,7 +841,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             each(block.X)
             parts.append((block.y, predict(Matched(table, block.X, first)), block.weight))
         if any(y is None for y, _, _ in parts):
-            raise ValueError("the blocks must bring y, found X alone")
+            raise ValueError("the blocks must contain y, found only X")
         y, predicted, weight = zip(*parts, strict=True)
         return np.concatenate(y), np.concatenate(predicted), None if weight[0] is None else np.concatenate(weight)
 
@@ -879,7 +880,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
 
 def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> KernelMachine:
-    """A machine with these attributes."""
+    """Return a machine with these attributes."""
     machine = kind.__new__(kind)
     machine.__dict__.update(attributes)
     return machine
@@ -888,9 +889,9 @@ def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> Ker
 def watched(
     part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]], watcher: Watcher, Z: NDArray[Any], chunk: Chunk
 ) -> tuple[Any, ...]:
-    """What a part of a sum makes of the features of a chunk, which a watcher is shown once it is made."""
+    """Return the result of a part of a sum for the features of a chunk, and then show these to a watcher."""
     sums = part(Z, chunk)
-    watcher.watch(Z, chunk)  # not before, since a device without memory asks for the sums of fewer rows instead
+    watcher.watch(Z, chunk)  # not before: a device that runs out of memory starts again with fewer rows
     return sums
 
 
@@ -904,7 +905,7 @@ def sums_of_part(
     table: Table,
     first: int,
 ) -> PartSums:
-    """The sums over the rows of one partition, the first of which has this number among all rows."""
+    """Return the sums over the rows of one partition, the first of which has this number among all rows."""
     rows, fresh = how.of(table), None if watcher is None else watcher.fresh()
     machine = copy(machine)
     machine.n_jobs = how.n_jobs

@@ -58,10 +58,11 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         :class:`mercer.Nystrom` with all rows as landmarks, which is exact, if at most ``n_components`` rows are
         distinct.
     level : float, default=0.05
-        The share of rows like those of ``fit`` that ``predict`` calls novel.
+        The share of usual rows, like the rows of ``fit``, that ``predict`` calls novel.
     alpha : float, default=0.01
-        What is added to the covariance, as a share of its trace. A small value looks for rows in directions that the
-        rows of ``fit`` do not have; with a large value the score is the distance from their mean, similar to a density.
+        The number added to the diagonal of the covariance, as a share of its trace. A small value looks for rows in
+        directions that the rows of ``fit`` do not have; with a large value the score is the distance from their mean,
+        similar to a density.
     keep_statistics : bool, default=False
         Whether ``fit`` keeps its sums, so that ``partial_fit`` and ``merge`` can add to them.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
@@ -265,7 +266,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows.
 
-        Scales, bandwidths and the map are those of ``prepare``, or of the first batch. What ``fit`` learned without
+        Scales, bandwidths and the map come from ``prepare`` or from the first batch. What ``fit`` learned without
         ``keep_statistics`` is discarded.
 
         Parameters
@@ -476,7 +477,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     @lazily
     @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Tell which rows are novel.
+        """Return which rows are novel.
 
         Parameters
         ----------
@@ -486,7 +487,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         Returns
         -------
         ndarray of shape (n_samples,)
-            -1 for novel rows, and 1 for rows like those of ``fit``.
+            -1 for novel rows, and 1 for rows like the rows of ``fit``.
         """
         return np.where(self._shifted(X) < 0.0, -1, 1)
 

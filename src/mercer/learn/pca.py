@@ -39,12 +39,12 @@ Matrix = NDArray[np.float64]
 
 LEAST_PRECISION = 1e-10
 """The assumed relative precision of kernel values. Sums of them are multiplied twice by the inverse of their factor,
-which multiplies the rounding errors of sums by one over this value, while directions below it are lost.
+which divides the rounding errors of sums by this value, while directions below it are lost.
 """
 TURNED_PRECISION = float(np.finfo(np.float64).eps) / LEAST_PRECISION
 """The relative precision of sums after this multiplication."""
 ACROSS = 1e-8
-"""A vector whose product with another is below this share of its length counts as orthogonal to it."""
+"""If the product of two vectors is below this share of their length, they count as orthogonal."""
 
 
 class RowSums(NamedTuple):
@@ -55,7 +55,7 @@ class RowSums(NamedTuple):
 
     @classmethod
     def of(cls, Z: Any, X: Any, weight: Matrix | None) -> Self:
-        """Those of one chunk; of tensors, they stay on the device."""
+        """Return the sums over one chunk; the sums of tensors stay on the device."""
         if is_foreign(Z):
             precise = X.double()
             weighted = precise if weight is None else precise * Device.holding(Z).sent(weight)[:, None]
@@ -65,12 +65,12 @@ class RowSums(NamedTuple):
         return cls(Z.T.astype(np.float64) @ weighted, weighted.sum(axis=0))
 
     def centred(self, moments: Moments) -> Matrix:
-        """The products about both means."""
+        """Return the centred products."""
         return self.products - np.outer(moments.features, self.totals / float(moments.weight[0]))
 
 
 def joined(ours: RowSums | None, theirs: RowSums | None) -> RowSums | None:
-    """The sums over both sets of rows; None if those of one were not kept."""
+    """Return the sums over both sets of rows; None if one of them was not kept."""
     if ours is None or theirs is None:
         return None
     return RowSums(ours.products + theirs.products, ours.totals + theirs.totals)
@@ -86,8 +86,8 @@ def learns_preimages(machine: KernelPCA) -> bool:
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     r"""Principal component analysis with a kernel, in one pass over the rows.
 
-    Use it for pictures of data, and for a few numbers that keep most of a kernel's variance. With a map that is exact,
-    as "auto" uses for at most ``n_components`` rows, the components are those of scikit-learn's KernelPCA.
+    Use it to draw pictures of data, or to keep most of a kernel's variance in a few numbers. If the map is exact, as
+    with "auto" and at most ``n_components`` rows, the components are the same as those of scikit-learn's KernelPCA.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     n_directions : int, default=2
         The number of principal components to compute. There are fewer if the features span fewer dimensions.
     fit_inverse_transform : bool, default=False
-        Whether to learn pre-images too, for :meth:`inverse_transform`: dense rows of numbers only.
+        Whether to learn pre-images too, for :meth:`inverse_transform`; only for dense rows of numbers.
     alpha : float, default=1.0
         The ridge penalty of pre-images.
     keep_statistics : bool, default=False
@@ -163,7 +163,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     statistics_ : Moments or None
         The sums over all rows, with ``keep_statistics=True`` or after ``partial_fit``.
     row_sums_ : RowSums or None
-        Those that pre-images need.
+        The sums that pre-images need.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
@@ -266,8 +266,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
-        Scales, bandwidths and the map are those of the first batch, or of a ``fit`` with ``keep_statistics=True``. What
-        was learned by a ``fit`` without it is dropped.
+        Scales, bandwidths and the map come from the first batch, or from a ``fit`` with ``keep_statistics=True``. What
+        a ``fit`` without it has learned is discarded.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         Parameters
         ----------
         other : KernelPCA
-            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+            The other learner, with its sums, which ``partial_fit`` and ``keep_statistics=True`` keep.
 
         Returns
         -------
@@ -337,7 +337,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         )
 
     def _sums(self, rows: PreparedRows) -> tuple[Moments, RowSums | None]:
-        """Return the sums over rows, and those that pre-images need."""
+        """Return the sums over rows, and the sums that pre-images need."""
         width, exact, inverse = self.map_.n_components_, self._is_plain, bool(self.fit_inverse_transform)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         check_after(
@@ -375,7 +375,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         report: Reporter | None,
         device: Device | None = None,
     ) -> None:
-        """Set components, and pre-images if their sums are there."""
+        """Set components, and pre-images if their sums were kept."""
         mean, root, precision = moments.features / moments.weight[0], None, eps
         cross = None if row_sums is None else row_sums.centred(moments)
         if self._is_plain:
@@ -444,23 +444,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     @available_if(learns_preimages)
     @in_kind_of_rows
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
-        r"""Return rows that have about these components: their pre-images.
+        r"""Return rows that approximately have these components: their pre-images.
 
         They are the ridge regression of rows on features, along the directions: with eigenvalues :math:`\lambda`,
         components c and the directions V, :math:`\bar x + \sum_j c_j (\lambda_j + \alpha)^{-1} V_j^\top \sum_i (z_i -
-        \bar z)(x_i - \bar x)^\top`, and what was done to columns is undone. They need no pass over the rows beside
-        that of ``fit``, and can be learned in batches and merged. Rows are linear in their components: few directions
-        have coarser pre-images than scikit-learn's, which learn a second kernel machine on the components.
+        \bar z)(x_i - \bar x)^\top`, and the preparation of the columns is then reversed. They need no pass over the
+        rows other than the one of ``fit``, and can be learned in batches and merged. Pre-images are linear in the
+        components, so with few directions they are coarser than the pre-images of scikit-learn, which trains a second
+        kernel machine on the components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_directions)
-            Components, as ``transform`` gives them.
+            Components, as ``transform`` returns them.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The rows. With ``scale="unit"`` they have about norm 1.
+            The rows. With ``scale="unit"`` their norms are about 1.
         """
         check_is_fitted(self)
         if self.preimages_ is None or self.row_mean_ is None:

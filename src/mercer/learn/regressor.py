@@ -1,4 +1,4 @@
-"""KernelRegressor: linear regression on features, from one pass over the rows where the loss is squared."""
+"""KernelRegressor: linear regression on features, in one pass over the rows if the loss is squared."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 LIKELIHOOD_ROWS = 1024
-"""Rows whose part in the gradient of the likelihood is found at once."""
+"""The number of rows whose contribution to the gradient of the likelihood is computed at once."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -172,20 +172,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         alphas the first fit uses the middle one.
     quantile : float or list of floats, default=0.5
         With ``loss="quantile"``, the share of targets that should be below the predictions. The quantiles of a list are
-        all learned at once, and predictions have one column for each. They do not cross: those of a row are sorted,
-        which moves none of them away from its quantile.
+        all learned at once, and predictions have one column for each. They do not cross: the predictions for a row are
+        sorted, which does not make any of them worse.
     epsilon : float, default=0.1
         With ``loss="epsilon_insensitive"``, the residual up to which there is no loss, in units of the targets.
     extrapolate : {"auto", "clip", "free"}, default="auto"
-        How rows unlike those of ``fit`` are predicted. "clip" keeps predictions between the smallest and the largest
+        How rows unlike the training rows are predicted. "clip" keeps predictions between the smallest and the largest
         target of the training rows, plus a tenth of that range on either side, because features of remote rows mean
         little and coefficients can turn them into any value. "free" leaves predictions as they are. "auto" clips them,
-        unless a linear kernel, or a sum with a linear kernel, asks for a trend that continues, or ``map="exact"`` asks
-        for the predictions of the kernel machine itself. On landmarks of a kernel of the distance, "auto" also predicts
-        rows outside the region of ``fit``, widened by a tenth, like the nearest rows on its surface: a wide kernel has
-        not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates` shows which rows are unlike
-        those of ``fit``. Models in files of earlier versions do not know the range of their targets, and their
-        predictions are free.
+        unless the kernel is linear or a sum with a linear kernel, which implies that trends continue, or
+        ``map="exact"`` requests the predictions of the kernel machine itself. On landmarks of a kernel of the distance,
+        "auto" also predicts rows outside the region of ``fit``, widened by a tenth, like the nearest rows on its
+        surface: a wide kernel has not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates`
+        shows which rows are unlike the training rows. Model files of earlier versions do not contain the range of the
+        targets, and their predictions are not clipped.
     fit_intercept : bool, default=True
         Whether predictions have a constant term, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
@@ -257,7 +257,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     Attributes
     ----------
     coef_ : ndarray of shape (D,) or (n_targets, D)
-        The coefficients of the features; for a list of quantiles one row for each, those of several targets one after
+        The coefficients of the features; for a list of quantiles one row for each, with several targets one after
         another.
     intercept_ : float or ndarray of shape (n_targets,)
         The constants of the predictions.
@@ -586,7 +586,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
 
     def _several(self, targets: Matrix, weight: Matrix) -> tuple[float, ...]:
-        """Return the alphas to choose from, in decreasing order; those of a rule are in the units of the loss."""
+        """Return the alphas to choose from, in decreasing order; the alphas of a rule are in the units of the loss."""
         if not isinstance(self.alpha, str):
             return tuple(np.unique(np.asarray(self.alpha, dtype=np.float64))[::-1].tolist())
         unit = 1.0
@@ -676,8 +676,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights of the rows. A row of weight 2 counts as two rows.
         decay : float, default=1.0
-            What the rows of earlier calls count from now on, as a share of what they counted before. A row that is n
-            calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
+            How much the rows of earlier calls count from now on, as a share of what they counted before. A row that is
+            n calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
             or ``decay=0.5 ** (elapsed / h)`` after a time of h. To drop rows at once, call :meth:`forget` with the
             weights that they have by then.
 
@@ -917,7 +917,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             The predictions in float64; with ``return_std``, a tuple with their standard deviations; with
             ``return_cov``, a tuple with their covariances, of shape (n_samples, n_samples) or (n_samples, n_samples,
             n_targets). With a list of quantiles the last axis has one entry for each, in their order. See
-            ``extrapolate`` for rows unlike those of ``fit``.
+            ``extrapolate`` for rows unlike the training rows.
         """
         check_is_fitted(self)
         if return_std and return_cov:
@@ -1036,8 +1036,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     ) -> LikelihoodGradient:
         """Compute how ``log_marginal_likelihood_`` changes with alpha, the kernel and the scales of columns.
 
-        For a search that climbs. It takes one pass over the rows, whose sums must have been kept, and a map with
-        gradients in closed form.
+        It serves to maximise the likelihood by gradient ascent. It takes one pass over the rows, whose sums must have
+        been kept, and requires a map with gradients in closed form.
 
         Parameters
         ----------
@@ -1051,7 +1051,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Returns
         -------
         LikelihoodGradient
-            With ``alpha``, ``fields`` and ``columns``.
+            The gradient, with ``alpha``, ``fields`` and ``columns``.
 
         Examples
         --------
@@ -1119,7 +1119,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         n_samples : int, default=1
             The number of samples.
         random_state : int, Generator, RandomState or None, default=0
-            The seed. The first samples of a larger number are those of a smaller one.
+            The seed. If more samples are drawn, the first ones remain the same.
         noise : bool, default=True
             Whether samples are new observations, with the deviations that ``predict`` returns with ``return_std``. If
             False, they are the smooth functions behind the observations, without the part of the kernel that landmarks

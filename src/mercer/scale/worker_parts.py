@@ -18,7 +18,7 @@ from .parcels import opened, packed
 
 FEWEST = 4
 AHEAD = 2
-"""Results per thread of the cluster that are made before they are asked for."""
+"""The number of results per thread of the cluster that are computed ahead of time."""
 
 
 def done_on(parcel: bytes, number: int, part: Any, argument: Any) -> Any:
@@ -134,7 +134,7 @@ class WorkerParts(Parts):
 
 
 class DelayedParts(HereParts):
-    """Objects of partitions that are computed here, one at a time, whenever they are asked for.
+    """Objects of partitions that are computed in this process, one at a time, on demand.
 
     Parameters
     ----------

@@ -28,9 +28,9 @@ def fastfood(
     ----------
     signs, orders, directions : ndarray of shape (n_blocks, width)
     radii : ndarray of shape (n_frequencies,)
-        What the transforms are multiplied by, in half turns.
+        The factors of the transforms, in half turns.
     offset : ndarray of shape (1,)
-        That of a last feature without a partner, in half turns.
+        The offset of a last feature without a partner, in half turns.
     scale : float
     device : torch.device
 

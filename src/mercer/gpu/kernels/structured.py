@@ -22,9 +22,9 @@ def structured(
     ----------
     signs : ndarray of shape (n_blocks, 3, width)
     radii : ndarray of shape (n_frequencies,)
-        What the transforms are multiplied by, in half turns.
+        The factors of the transforms, in half turns.
     offset : ndarray of shape (1,)
-        That of a last feature without a partner, in half turns.
+        The offset of a last feature without a partner, in half turns.
     scale : float
     device : torch.device
 

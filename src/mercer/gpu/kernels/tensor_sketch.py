@@ -28,13 +28,13 @@ def tensor_sketch(
     Parameters
     ----------
     buckets, signs : ndarray of shape (degree, n_columns)
-        The place and the sign of every column; a last column beside those of the rows is that of the constant.
+        The place and the sign of every column; an additional last column belongs to the constant.
     width : int
         The number of places, and of features.
     factor, constant : float
-        What the entries of a row are multiplied by, and what stands behind them.
+        The factor of the entries of a row, and the constant that follows them.
     scale : float
-        What the spectrum's real values at both ends are multiplied by.
+        The factor of the spectrum's real values at both ends.
     device : torch.device
 
     Returns

@@ -91,12 +91,12 @@ class ThreadGroup:
         return _packed(np.swapaxes(flags.reshape(*flags.shape[:-1], 1 << self.held, self.threads), -1, -2))
 
     def by_register(self, table: NDArray) -> NDArray:
-        """Return the entries of elements, with those of one register side by side."""
+        """Return the entries of elements, with the entries of one register side by side."""
         parts = table.reshape(*table.shape[:-1], self.threads, 1 << self.held)
         return np.ascontiguousarray(np.swapaxes(parts, -1, -2)).reshape(table.shape)
 
     def padded(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return where elements are kept in shared memory for threads that read those of their registers."""
+        """Return where elements are kept in shared memory, for threads that read the elements of their registers."""
         return places + (places >> self.held)
 
     @property

@@ -1,4 +1,4 @@
-"""Sums over all rows of features on a device, and linear values of rows that are sent there."""
+"""Sums over all rows of features on a device, and values of linear models for rows that are sent there."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..features.device_features import TILE_BYTES, sent_chunks, tensor_features
 from ..features.prepared_rows import Chunk, PreparedRows
 
 TILE_ROWS = 65536
-"""Rows of features that are made and summed at once, at most."""
+"""The largest number of rows whose features are computed and summed at once."""
 
 Part = Callable[[Any, Chunk], tuple[Any, ...]]
-"""What is summed of the features of a chunk: tensors that stay on the device, and small arrays of NumPy."""
+"""What is summed over the features of a chunk: tensors that stay on the device, and small NumPy arrays."""
 
 
 def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows, what: str) -> tuple[Any, ...]:
-    """The sums over all rows of what ``part`` makes of features on a device.
+    """The sums over all rows of the results of ``part`` for features on a device.
 
-    Sums stay there until the end of the pass. Where a checkpoint keeps them they are fetched after every block.
+    Sums stay there until the end of the pass. If a checkpoint keeps them, they are fetched after every block.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows,
         Called with the features of some rows, and these rows as a chunk.
     rows : PreparedRows
     what : str
-        What the pass is for.
+        The purpose of the pass.
     """
     make, width = tensor_features(map, device, rows.dtype), int(map.n_components_)
     tiles = DeviceTiles(device, max(1, min(TILE_ROWS, TILE_BYTES // (width * rows.dtype.itemsize))))
@@ -68,7 +68,7 @@ class Sums:
         self._totals: list[Any] = []
 
     def add(self, parts: tuple[Any, ...]) -> None:
-        """Add what one part of the rows gives."""
+        """Add the sums over one part of the rows."""
         if not self._totals:
             self._totals = list(parts)
             return
@@ -76,7 +76,7 @@ class Sums:
             total += part
 
     def fetch(self, device: Device, totals: list[NDArray[Any]]) -> None:
-        """Add all of them to sums in NumPy, and begin anew."""
+        """Add all of them to sums in NumPy, and start again from 0."""
         found = [device.received(one) if is_foreign(one) else one for one in self._totals]
         self._totals = []
         if not totals:
@@ -130,7 +130,7 @@ class RowValues:
         return cls(device, map, lambda Z: Z @ columns, len(coef), dtype)
 
     def __call__(self, X: Any, first: int) -> NDArray[Any]:
-        """Those of prepared rows, dense or CSR, the first of which has this number."""
+        """Return the values of prepared rows, dense or CSR, the first of which has this number."""
         rows = self.device.sent(dense(X), self.dtype)
         found = self.device.empty((X.shape[0], self._width), self.dtype)
 
