@@ -53,6 +53,7 @@ class Run(NamedTuple):
     tiny: bool
     repeats: int
     compare: bool
+    points: int
 
     def size(self, full: int, tiny: int) -> int:
         """A size, or the small one in its place."""
@@ -165,7 +166,7 @@ def globe(run: Run) -> Iterator[Result]:
         return
     from global_land_mask import globe as grid
 
-    n, width = run.size(10_000_000, 3000), run.size(16_384, 64)
+    n, width = run.size(run.points, 3000), run.size(16_384, 64)
     rng = np.random.default_rng(0)
 
     def points(count: int) -> tuple[Any, Any]:
@@ -264,6 +265,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("tasks", nargs="*", help=", ".join(TASKS | OTHERS))
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1 and so on, or cpu: torch on the processor")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--points", type=int, default=10_000_000, help="of the globe, to learn from")
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--compare", action="store_true")
     given = parser.parse_args(arguments)
@@ -273,7 +275,7 @@ def main(arguments: list[str]) -> None:
         parser.error(f"unknown tasks: {', '.join(sorted(unknown))}")
     device = Device.named("torch:cpu" if given.device == "cpu" else given.device)
     assert device is not None
-    run = Run(device, given.tiny, given.repeats, given.compare)
+    run = Run(device, given.tiny, given.repeats, given.compare, given.points)
     warnings.simplefilter("ignore", UserWarning)
     print(f"mercer {mercer.__version__}, torch {device.torch.__version__}, {described(device)}", flush=True)
     warmed(run)

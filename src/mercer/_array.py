@@ -157,11 +157,6 @@ def _check_layout(X: Any) -> None:
         raise TypeError(f"expected a dense tensor, found {found}; sparse rows are taken as matrices of SciPy")
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that a GPU has no memory left."""
-    return type(error).__name__ in ("OutOfMemoryError", "CUDAOutOfMemoryError")
-
-
 def finite_tensor(X: Any) -> Any:
     """Whether all numbers of a tensor are finite, found in one pass without temporary arrays."""
     import torch

@@ -20,8 +20,9 @@ import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from ._array import Array, is_out_of_memory, stack_rows
+from ._array import Array, stack_rows
 from ._caller import warn_caller
+from .gpu.shortage import is_shortage
 
 TILE = 256
 SMALLEST_TILE = 16
@@ -221,7 +222,7 @@ def run_device_tiles(work: Callable[[slice], None], n_rows: int, rows: int) -> N
         try:
             work(tile)
         except Exception as error:
-            if not is_out_of_memory(error) or rows <= SMALLEST_TILE:
+            if not is_shortage(error) or rows <= SMALLEST_TILE:
                 raise
         else:
             start = tile.stop

@@ -183,7 +183,7 @@ def test_no_room_for_the_fewest_rows_is_an_error():
     def work(tile):
         raise torch.OutOfMemoryError("full")
 
-    with pytest.warns(UserWarning, match="no room"), pytest.raises(torch.OutOfMemoryError):
+    with pytest.warns(UserWarning, match="too little memory"), pytest.raises(torch.OutOfMemoryError):
         DeviceTiles(Device("torch:cpu"), 128).run(work, 1000)
 
 

@@ -358,6 +358,15 @@ def test_weighted_components(device):
     np.testing.assert_allclose(there.transform(X), here.transform(X), atol=1e-9)
 
 
+def test_clusters_of_partitions():
+    da = pytest.importorskip("dask.array")
+    X = groups(300)
+    model = clone(UNSUPERVISED["clusters"]).set_params(map="RandomFourier", n_components=40)
+    expected = clone(model).fit(X)
+    found = model.set_params(device="torch:cpu").fit(da.from_array(X, chunks=(150, 4)))
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
 @on_names
 def test_clusters_of_features_that_are_streamed(device, monkeypatch):
     X = groups(700)

@@ -12,6 +12,7 @@ from array_api_compat import is_cupy_array, is_torch_array
 from numpy.typing import DTypeLike, NDArray
 
 from .._caller import warn_caller
+from .shortage import is_shortage
 
 Tensor = Any
 
@@ -150,11 +151,6 @@ class Device:
         if self.is_cuda:
             self.torch.cuda.synchronize(self.place)
 
-    @property
-    def shortage(self) -> type[BaseException]:
-        """The error that torch raises when the device's memory is full."""
-        return self.torch.OutOfMemoryError
-
     def forget(self) -> None:
         """Release the memory that torch keeps for later."""
         if self.is_cuda:
@@ -201,8 +197,8 @@ class DeviceTiles:
             stop = min(start + self.rows, n_rows)
             try:
                 work(slice(start, stop))
-            except self.device.shortage:
-                if stop - start <= LEAST_ROWS:
+            except RuntimeError as error:
+                if not is_shortage(error) or stop - start <= LEAST_ROWS:
                     raise
             else:
                 start = stop

@@ -18,6 +18,7 @@ from ..._array import dense, to_numpy
 from ...data.block import BLOCK_ROWS
 from ...gpu.device import Device, DeviceTiles, Tensor
 from ...gpu.precision import full_precision
+from ...gpu.shortage import is_shortage
 from ...gpu.split_products import add_second_moments, mirrored
 from ...gpu.transfers import block_rows, sent_blocks
 from ...kernels import Kernel
@@ -308,7 +309,9 @@ class DeviceHeld(DeviceFeatures):
             return None
         try:
             self._gathered = rows, self.Z[rows]
-        except self.device.shortage:  # free memory may be fragmented
+        except RuntimeError as error:  # free memory may be fragmented
+            if not is_shortage(error):
+                raise
             return None
         return self._gathered[1]
 
