@@ -199,7 +199,9 @@ def test_a_file_that_was_cut(tmp_path):
     ):
         whole(path)
     path.write_text("1 1:0.25 2:0.5\n-1 1:0.25 2:0.")
-    with pytest.warns(UserWarning, match=r"the last line of .*rows.libsvm has no line break: it may have been cut"):
+    with pytest.warns(
+        UserWarning, match=r"the last line of .*rows.libsvm has no line break: the file may be truncated"
+    ):
         table = data.open(path)
     assert len(table.notes) == 1
     packed = gzip.compress(b"1 1:0.25 2:0.5\n" * 1000)
