@@ -51,7 +51,7 @@ from .likelihood_gradient import LikelihoodGradient, LikelihoodSlopes, likelihoo
 from .losses import TargetLoss
 from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .moment_machine import MomentMachine, Factor, can_add_rows
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
@@ -90,7 +90,7 @@ ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
 """The attributes that an iterative solver sets."""
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
     r"""Regression with a kernel, in time and memory linear in the number of rows.
 
     Use it to predict numbers. It minimises
