@@ -5,6 +5,7 @@ scikit-learn's kernel machines and maps on standardised columns, and against boo
 ``damage`` damages tables in eight ways and looks for scores that are worse than those of guessing. ``parts`` begins
 with a kernel machine as it was before anything was chosen by the rows, and adds one part of the defaults after the
 other. ``gate`` asks how often the scales of columns that were learned are used where they help, and only there.
+``unseen`` is like ``sets`` on the tables of ``made_tables.py``, none of which had a part in choosing the defaults.
 
 Cells are appended to the CSV when they are done; a second run measures what is missing and prints the tables of all.
 ``--only Mercer`` measures the cells with that word in their names alone, ``--again Mercer`` measures them anew.
@@ -25,13 +26,17 @@ from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn import datasets as bundled
+from sklearn.compose import TransformedTargetRegressor, make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from mercer import KernelClassifier, KernelRegressor
@@ -41,6 +46,8 @@ sys.path.append(str(Path(__file__).parents[1] / "experiments"))
 from cells import Cell, Figure, Found, Numbers, column, markdown
 from datasets import archive
 from figures import command
+from made_tables import CLASSES
+from made_tables import NUMBERS as MADE_NUMBERS
 
 BUNDLED = ("wine", "breast_cancer", "digits", "diabetes")
 STORED = (
@@ -182,6 +189,120 @@ def with_deviation(values: list[float]) -> str:
     if not values:
         return ""
     return f"{np.mean(values):.1f}" + (f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else "")
+
+
+# -- on tables that are made -------------------------------------------------------------------------------------------
+
+MADE_HELD = 2000
+"""Rows held out of every table that is made."""
+KERNEL_MACHINES = ("SVM", "KernelRidge", "RBFSampler", "Nystroem")
+BOOSTED = ("HistGradientBoosting", "LightGBM")
+
+
+def days(frame: pd.DataFrame) -> pd.DataFrame:
+    """Dates as days, the only form that all learners take."""
+    return frame.apply(lambda column: (column - pd.Timestamp(0)) / pd.Timedelta(days=1))
+
+
+def encoded(is_for_trees: bool) -> Any:
+    """Columns of any table as numbers: codes and gaps for trees; zeros and ones, means and equal spreads for others."""
+    levels = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=10, sparse_output=False)
+    if is_for_trees:
+        levels = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    columns = make_column_transformer(
+        (levels, make_column_selector(dtype_include=["object", "string"])),
+        (FunctionTransformer(days), make_column_selector(dtype_include="datetime")),
+        remainder="passthrough",
+    )
+    return columns if is_for_trees else make_pipeline(columns, SimpleImputer(add_indicator=True), StandardScaler())
+
+
+def of_equal_spread(learner: Any) -> Any:
+    """A learner of numbers that sees them with mean 0 and variance 1, without which its defaults make no sense."""
+    return TransformedTargetRegressor(learner, transformer=StandardScaler())
+
+
+def on_made_features(map: Any, has_classes: bool) -> Any:
+    return make_pipeline(map, LinearSVC() if has_classes else RidgeCV())
+
+
+MADE_CONTESTANTS: dict[str, Contestant] = {
+    "SVM": lambda has_classes: SVC() if has_classes else of_equal_spread(SVR()),
+    "KernelRidge": lambda _: of_equal_spread(KernelRidge(kernel="rbf")),
+    "RBFSampler": partial(on_made_features, RBFSampler(gamma="scale", n_components=1024, random_state=0)),
+    "Nystroem": partial(on_made_features, Nystroem(n_components=1024, random_state=0)),
+    **{name: CONTESTANTS[name] for name in BOOSTED if name in CONTESTANTS},
+}
+
+
+def unseen(tiny: bool) -> Figure:
+    made = {"20 rows": MADE_NUMBERS["20 rows"], "moons": CLASSES["moons"]} if tiny else {**MADE_NUMBERS, **CLASSES}
+    cells = [
+        Cell(f"{name}, {who}", partial(on_made, name, who), 1 if tiny else 3)
+        for who in ("Mercer", *MADE_CONTESTANTS)
+        for name in made
+        if who != "KernelRidge" or name not in CLASSES
+    ]
+    return Figure("unseen", tuple(cells), unseen_table)
+
+
+def made_split(name: str, seed: int) -> Split:
+    """Rows of one draw of a table: those to learn from, and those held out."""
+    has_classes = name in CLASSES
+    table = (CLASSES if has_classes else MADE_NUMBERS)[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    X, y = table.make(rng, table.rows + MADE_HELD)
+    order = np.arange(len(y)) if table.in_order else rng.permutation(len(y))
+    X = X.iloc[order].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[order]
+    y = np.asarray(y)[order]
+    learned = y[: table.rows] if table.spoiled is None else table.spoiled(y[: table.rows], rng)
+    return Split(X[: table.rows], learned, X[table.rows :], y[table.rows :], has_classes)
+
+
+def on_made(name: str, who: str, seed: int, _: Found) -> Numbers:
+    """The score, that of guessing, and the processor time; a learner that fails has the score of minus infinity."""
+    rows = made_split(name, seed)
+    guess = float(np.mean(rows.truth == pd.Series(rows.y).mode()[0])) if rows.has_classes else 0.0
+    if who == "Mercer":
+        make = partial(mercer_learner, rows.has_classes, random_state=0)
+    else:
+        steps = [MADE_CONTESTANTS[who](rows.has_classes)]
+        if isinstance(rows.X, pd.DataFrame) or who not in BOOSTED:
+            steps.insert(0, encoded(who in BOOSTED))
+        if not isinstance(rows.X, pd.DataFrame):
+            rows = rows._replace(X=pd.DataFrame(rows.X), new=pd.DataFrame(rows.new)) if len(steps) > 1 else rows
+        make = partial(make_pipeline, *steps)
+    model, seconds = fitted(make, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        score = 100.0 * model.score(rows.new, rows.truth)
+    return {"score": score, "seconds": seconds, "guess": 100.0 * guess, "rows": len(rows.y)}
+
+
+def unseen_table(found: Found) -> str:
+    """Mean scores; by how much Mercer is behind, and whether it took longer than 5 s and three times LightGBM."""
+    people = ("Mercer", *MADE_CONTESTANTS)
+    lines, behind, beaten = [], [], []
+    for name in dict.fromkeys(cell.split(", ")[0] for cell, _ in found):
+        scores = {who: column(found, f"{name}, {who}", "score") for who in people}
+        means = {who: float(np.mean(values)) for who, values in scores.items() if values}
+        if "Mercer" not in means:
+            continue
+        guess = float(np.mean(column(found, f"{name}, Mercer", "guess")))
+        seconds = float(np.median(column(found, f"{name}, Mercer", "seconds")))
+        against = [
+            means["Mercer"] - max((means[who] for who in who_else if who in means), default=float("nan"))
+            for who_else in (KERNEL_MACHINES, BOOSTED)
+        ]
+        behind.append(against[0])
+        beaten.append(against[1])
+        told = [with_deviation(scores["Mercer"]), *(f"{means[who]:.1f}" if who in means else "" for who in people[1:])]
+        rows = int(column(found, f"{name}, Mercer", "rows")[0])
+        lines.append((name, f"{rows:,}", f"{guess:.1f}", *told, *(f"{one:+.1f}" for one in against), f"{seconds:.1f}"))
+    told = [f"{np.sum(np.array(differences) >= -0.5)} of {len(lines)}" for differences in (behind, beaten)]
+    lines.append(("at most half a point behind", "", "", *("" for _ in people), *told, ""))
+    head = ("table", "rows", "guess", *people, "to best kernel machine", "to best boosting", "s")
+    return markdown(head, lines)
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------
@@ -433,7 +554,7 @@ def gate_table(found: Found) -> str:
     return markdown(head, lines)
 
 
-FIGURES = {"sets": sets, "damage": damage, "parts": parts, "gate": gate}
+FIGURES = {"sets": sets, "unseen": unseen, "damage": damage, "parts": parts, "gate": gate}
 
 
 def main(given: list[str] | None = None) -> None:

@@ -36,6 +36,7 @@ def maps(d: int, D: int) -> Iterator[tuple[str, FeatureMap, str]]:
         yield f"HadamardSketch, degree {kernel.degree}", mercer.HadamardSketch(kernel, **sizes), "float32"
         yield f"ComplexSketch, degree {kernel.degree}", mercer.ComplexSketch(kernel, **sizes), "float32"
     yield "TensorSketch, degree 2", mercer.TensorSketch(square, **sizes), "float32"
+    yield "StructuredFourier, bfloat16", mercer.StructuredFourier(radial, **sizes), "bfloat16"
     for name in gpu.PRECISIONS:
         yield f"RandomFourier, {name}", mercer.RandomFourier(radial, **sizes), name
     yield "OrthogonalFourier", mercer.OrthogonalFourier(radial, **sizes), "float32"
@@ -95,16 +96,17 @@ def main() -> None:
             continue
         map_.fit(X[: min(n, 16_384)].cpu().numpy())
         width = map_.n_components_
-        out = torch.full((n, width), float("nan"), device=device)
+        kind = torch.bfloat16 if precision == "bfloat16" and device.type == "cuda" else torch.float32
+        out = torch.full((n, width), float("nan"), dtype=kind, device=device)
         with gpu.precision(precision) if precision != "float32" else nullcontext():
             taken = milliseconds(lambda map_=map_, out=out: map_.transform(X, out=out), device, repeats)
             exact = map_.transform(few)
-            found = out[:: max(1, n // CHECKED)].cpu().numpy()
+            found = out[:: max(1, n // CHECKED)].cpu().float().numpy()
             error = np.linalg.norm(found - exact) / np.linalg.norm(exact)
             assert not bool(out.isnan().any()), f"{title} left features unwritten"
         del out
         plain = plain_milliseconds(map_, X, device, repeats)
-        limit = 4.0 * n * (d + width) / rate
+        limit = n * (4.0 * d + kind.itemsize * width) / rate
         print(f"{title:28}{taken:10.2f}{plain:10.2f}{limit:8.2f}{error:10.1e}", flush=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -12,16 +13,44 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-SIZES = re.compile(r"\\[bB]igg?[lr]?(?![a-zA-Z])")
-"""Commands for the size of brackets, which docutils does not know: browsers stretch brackets by themselves."""
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+ElementTree.register_namespace("", NAMESPACE)
+
+SIZES = re.compile(r"\\[bB]igg?([lr]?)(?![a-zA-Z])\s*(?=([\[(\])]|\\[lr]))")
+"""Commands for the size of brackets, which docutils does not know: the brackets become as high as their contents."""
+
+FENCES = "‖⟨⟩⌈⌉⌊⌋"
+"""Brackets that browsers would stretch to the height of the whole formula."""
 
 FRACTION = re.compile(r"(\\[td]?frac)\s*(\d)(\d)")
 r"""``\frac12``, which docutils reads as 12 over what follows."""
 
 
+def _stretched(match: re.Match[str]) -> str:
+    side = match[1] or ("l" if match[2] in {"[", "(", r"\l"} else "r")
+    return r"\left" if side == "l" else r"\right"
+
+
+def _is_fence(element: ElementTree.Element) -> bool:
+    return element.tag.endswith("mo") and element.text is not None and element.text in FENCES
+
+
+def with_plain_fences(formula: str) -> str:
+    """Keep the brackets of a formula in MathML from stretching, unless they enclose a group, as ``\\left`` does."""
+    root = ElementTree.fromstring(formula)
+    for parent in root.iter():
+        ends = [parent[0], parent[-1]] if parent.tag.endswith("mrow") and len(parent) > 1 else []
+        group = ends if all(_is_fence(end) for end in ends) else []
+        for one in parent:
+            if _is_fence(one) and one not in group:
+                one.set("stretchy", "false")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
 def _written(self: Any, node: nodes.Node, *, as_block: bool) -> str:
+    text = FRACTION.sub(r"\1{\2}{\3}", SIZES.sub(_stretched, node.astext()))
     try:
-        return tex2mathml(FRACTION.sub(r"\1{\2}{\3}", SIZES.sub("", node.astext())), as_block=as_block)
+        return with_plain_fences(tex2mathml(text, as_block=as_block))
     except (MathError, AttributeError) as error:
         log.warning("formula %r: %s", node.astext(), error, location=node, type="mathml")
         return self.encode(node.astext())

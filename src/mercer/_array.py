@@ -15,8 +15,10 @@ import scipy.fft
 import scipy.sparse as sp
 from array_api_compat import array_namespace, is_cupy_array, is_numpy_array, is_torch_array
 from array_api_compat import device as device_of
+from numpy.typing import NDArray
 
 from . import _core
+from .gpu.precision import current as current_precision
 from .gpu.products import sign_product as sign_product_in_parts
 
 Array = Any
@@ -55,12 +57,21 @@ def on_gpu(X: Any) -> bool:
 
 
 def as_tensor(X: Array) -> Any:
-    """Return a torch or CuPy array as a torch tensor that shares its memory."""
+    """Return a torch or CuPy array as a torch tensor, which shares its memory unless its order is reversed."""
     if is_torch_array(X):
         return X
     from torch.utils.dlpack import from_dlpack
 
-    return from_dlpack(X)
+    return from_dlpack(X if all(step >= 0 for step in X.strides) else X.copy())
+
+
+def is_differentiated(X: Array) -> bool:
+    """Whether torch records what is done to X, for gradients."""
+    if not is_torch_array(X) or not X.requires_grad:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def has_torch() -> bool:
@@ -79,10 +90,71 @@ def namespace(X: Array) -> Any:
 
 
 def to_numpy(X: Array) -> Any:
-    """Return X as a NumPy array; SciPy sparse matrices are returned unchanged."""
+    """Return X as a NumPy array, with gaps where entries are masked; SciPy sparse matrices are returned unchanged."""
     if is_torch_array(X):
-        return X.detach().cpu().numpy()
+        _check_layout(X)
+        X = X.detach()
+        return (X.float() if X.dtype == array_namespace(X).bfloat16 else X).cpu().numpy()
+    if isinstance(X, np.ma.MaskedArray):
+        return unmasked(X)
     return X.get() if is_cupy_array(X) else X
+
+
+def unmasked(X: Any) -> NDArray[Any]:
+    """Return a masked array as a plain one: masked entries are NaN among numbers, NaT among times, and None elsewhere.
+
+    Whoever ignores the mask takes what lies beneath it for data.
+    """
+    mask, values = np.ma.getmaskarray(X), X.data
+    if not mask.any():
+        return np.asarray(values)
+    if values.dtype.kind in "biuf":
+        found = values.astype(np.result_type(values.dtype, np.float16))
+        found[mask] = np.nan
+    elif values.dtype.kind in "mM":
+        found = values.copy()
+        found[mask] = "NaT"
+    else:
+        found = values.astype(object)
+        found[mask] = None
+    return np.asarray(found)
+
+
+def as_stored(X: Any) -> Any:
+    """Return rows ready for validation: without masks, and as sparse matrices only if all their indices exist.
+
+    SciPy and scikit-learn follow indices without checking them, to wherever they lead in memory.
+    """
+    if not sp.issparse(X):
+        return to_numpy(X) if isinstance(X, np.ma.MaskedArray) else X
+    if X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X)
+    elif X.format == "coo" and X.nnz:
+        for indices, size in zip(X.coords, X.shape, strict=True):
+            _check_indices(indices, size)
+    return X
+
+
+def _check_compressed(X: Any) -> None:
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    rows, columns = X.shape[0] // block[0], X.shape[1] // block[1]
+    major, minor = (columns, rows) if X.format == "csc" else (rows, columns)
+    starts, count = X.indptr, min(len(X.indices), len(X.data))
+    if len(starts) != major + 1 or starts[0] != 0 or starts[-1] > count or (np.diff(starts) < 0).any():
+        raise ValueError(f"the starts of a sparse matrix (indptr) must be {major + 1} numbers rising from 0 to {count}")
+    _check_indices(X.indices[: starts[-1]], minor)
+
+
+def _check_indices(indices: NDArray[Any], size: int) -> None:
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        raise ValueError(f"the indices of a sparse matrix must be from 0 to {size - 1}")
+
+
+def _check_layout(X: Any) -> None:
+    """Refuse tensors whose entries are not all in memory."""
+    if X.layout != array_namespace(X).strided or X.is_meta:
+        found = "one without values" if X.is_meta else f"one of layout {str(X.layout).removeprefix('torch.')}"
+        raise TypeError(f"expected a dense tensor, found {found}; sparse rows are taken as matrices of SciPy")
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -129,7 +201,8 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
         return parameters
     floating = cast and like.dtype != object and np.issubdtype(parameters.dtype, np.floating)
     if sp.issparse(like) or is_numpy_array(like) or isinstance(like, Traced):
-        return parameters.astype(like.dtype, copy=False) if floating else parameters
+        with np.errstate(over="ignore"):  # features that overflow are refused, with their row
+            return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
     # A copy, because torch shares the memory of an array and has no read-only tensors.
     sent = xp.asarray(parameters.copy(order="K"), device=device_of(like))
@@ -146,6 +219,8 @@ def precision_and_device(X: Array) -> tuple[str, ...]:
 def check_foreign(X: Array, finite: bool = True) -> Array:
     """Validate a torch or CuPy matrix like scikit-learn validates NumPy ones; check its entries if ``finite``."""
     xp = namespace(X)
+    if is_torch_array(X):
+        _check_layout(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"expected a 2-dimensional array of at least one row, found shape {tuple(X.shape)}")
     if X.dtype not in (xp.float32, xp.float64):
@@ -209,9 +284,23 @@ def feature_array(X: Array, width: int) -> Array:
     return np.empty((X.shape[0], width), dtype=np.float64 if X.dtype == object else X.dtype)
 
 
+def rounded_array(X: Array, width: int) -> Array | None:
+    """Allocate ``width`` features per row in bfloat16 if that is the precision of the rows' features, or None."""
+    return None if feature_type(X) == X.dtype else X.new_empty((X.shape[0], width), dtype=feature_type(X))
+
+
+def feature_type(X: Array) -> Any:
+    """Return the type of features of rows that are numbers: their own, but for ``precision("bfloat16")`` on a GPU."""
+    if current_precision() != "bfloat16" or not on_gpu(X) or not is_float32(X):
+        return X.dtype
+    if is_cupy(X):
+        raise TypeError('precision("bfloat16") is for tensors of torch, found an array of CuPy')
+    return array_namespace(X).bfloat16
+
+
 def check_output(out: Any, X: Array, width: int) -> None:
     """Refuse an array into which the features of X cannot be written directly."""
-    shape, dtype = (X.shape[0], width), np.dtype(np.float64) if X.dtype == object else X.dtype
+    shape, dtype = (X.shape[0], width), np.dtype(np.float64) if X.dtype == object else feature_type(X)
     if is_foreign(X) or is_foreign(out):
         if type(out) is not type(X) or device_of(out) != device_of(X):
             raise TypeError(f"out must be a {type(X).__name__} on the device of X, found {type(out).__name__}")

@@ -120,6 +120,10 @@ def _temporary(target: Path) -> tuple[int, str]:
             descriptor = os.open(name, flags, 0o666 if old is None else 0o600)
         except FileExistsError:
             continue
+        except FileNotFoundError as error:
+            raise FileNotFoundError(error.errno, "No such folder", str(target.parent)) from None
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(target)) from None
         break
     try:
         if old is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ._array import Array, is_out_of_memory, stack_rows
+from ._caller import warn_caller
 
 TILE = 256
 SMALLEST_TILE = 16
@@ -203,7 +203,7 @@ def device_tile_rows(scratch: int) -> int:
     return max(SMALLEST_TILE, min(LARGEST_DEVICE_TILE, DEVICE_BYTES // (8 * max(1, scratch))))
 
 
-def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -> None:
+def run_device_tiles(work: Callable[[slice], None], n_rows: int, rows: int) -> None:
     """Call ``work`` on every tile of rows on a GPU, halving the size of tiles if its memory is too small.
 
     Parameters
@@ -212,20 +212,24 @@ def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -
         A function of a slice of rows.
     n_rows : int
         The number of rows.
-    scratch : int
-        The approximate number of floats that one row needs while it is mapped.
+    rows : int
+        The largest number of rows of a tile.
     """
-    rows, start = device_tile_rows(scratch), 0
+    start, is_told = 0, False
     while start < n_rows:
+        tile = slice(start, min(start + rows, n_rows))
         try:
-            work(slice(start, min(start + rows, n_rows)))
+            work(tile)
         except Exception as error:
             if not is_out_of_memory(error) or rows <= SMALLEST_TILE:
                 raise
-            rows //= 2
-            warnings.warn(f"the GPU ran out of memory: continuing with {rows} rows at a time", stacklevel=2)
         else:
-            start += rows
+            start = tile.stop
+            continue
+        rows = max(SMALLEST_TILE, rows // 2)  # outside the handler, since its error keeps the memory of its frames
+        if not is_told:
+            is_told = True
+            warn_caller(f"the GPU ran out of memory: continuing with {rows} rows at a time, which takes longer")
 
 
 def summing_threads(n_jobs: int | None, held: int) -> int:

@@ -453,7 +453,7 @@ def test_tune_passes_on_what_the_search_takes(monkeypatch, kernels):
     made = []
     for kind in (PilotSearch, Search):
         monkeypatch.setattr(kind, "run", lambda self: made.append(self))
-    mercer.tune(X, CLASSES, kernels=kernels, class_weight="balanced", dates="parts", missing="mean")
+    mercer.tune(X, CLASSES, kernels=kernels, class_weight="balanced", dates="parts", missing="mean", unknown="error")
     assert made[0].class_weight == "balanced"
     assert {"missing": "mean", "unknown": "error", "dates": "parts"}.items() <= made[0].preparing.items()
     with pytest.raises(TypeError, match="map must be 'auto' or the name of a map"):

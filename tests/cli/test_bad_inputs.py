@@ -82,7 +82,7 @@ USED = {
         "column 'x' contained numbers in fit, but contains levels now",
     ),
     "new level": (
-        "predict good.mercer new_level.csv",
+        "predict good.mercer new_level.csv --unknown error",
         "column 'town' has the unknown level 'paris' in line 2 of new_level.csv",
     ),
     "a column less": ("predict good.mercer one_class.csv -q", "one_class.csv has no column 'town'"),

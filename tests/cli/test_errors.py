@@ -54,6 +54,14 @@ def test_no_target(folder, fails):
     assert "--target; the columns are 'size', 'rooms'" in fails("fit houses.csv -o m.mercer", code=2)
 
 
+def test_a_loss_of_the_other_task(folder, fails):
+    message = fails("fit houses.csv --target town --loss huber -o m.mercer", code=2)
+    assert "--loss huber is not for classification, which was chosen because the target is text" in message
+    message = fails("fit houses.csv --target town --task classification --loss huber -o m.mercer", code=2)
+    assert message.rstrip().endswith("--loss huber is not for classification")
+    assert "is not for regression" in fails("fit houses.csv --target price --loss logistic -o m.mercer", code=2)
+
+
 def test_files_that_are_not_there_or_empty(folder, fails, tmp_path):
     assert "no files of rows found at none.csv" in fails("fit none.csv --target y -o m.mercer")
     (tmp_path / "empty.csv").write_text("")

@@ -48,7 +48,7 @@ def test_rare_levels_in_scores_and_comparisons(run, fails, rare, tmp_path):
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["unknown_rows"] == 30
     assert "note: 30 of 300 rows have levels" in result.stderr
-    assert "--unknown ignore" in fails("predict", tmp_path / "m.mercer", rare)
+    assert "--unknown ignore" in fails("predict", tmp_path / "m.mercer", rare, "--unknown", "error")
     result = run("compare", rare, "--target", "y", "--maps", "nystrom", "--features", 16, "--json")
     assert json.loads(result.stdout)["unknown_rows"] > 0
 
@@ -56,10 +56,10 @@ def test_rare_levels_in_scores_and_comparisons(run, fails, rare, tmp_path):
 def test_predictions_can_ignore_levels_that_the_model_has_not_learned(run, rare, tmp_path):
     frame = pd.read_csv(rare)
     frame[frame["zip"].isin(["a", "b"])].to_csv(tmp_path / "common.csv", index=False)
-    for words in (("--unknown", "ignore"), ()):  # the other way round, too
+    for words in (("--unknown", "ignore"), ("--unknown", "error")):  # the other way round, too
         fitted = "fit", tmp_path / "common.csv", "--target", "y", "--features", 16, "-o", tmp_path / "m.mercer"
         assert run(*fitted, *words).exit_code == 0
-        asked = () if words else ("--unknown", "ignore")
+        asked = () if "ignore" in words else ("--unknown", "ignore")
         result = run("predict", tmp_path / "m.mercer", rare, *asked, "-o", tmp_path / "p.csv")
         assert result.exit_code == 0, result.output
         assert np.isfinite(pd.read_csv(tmp_path / "p.csv")["prediction"]).all()
@@ -100,8 +100,8 @@ def test_encodings_and_delimiters(run, fails, tmp_path):
     assert "such as --encoding 'latin-1'" in message
     result = run(*arguments, "--encoding", "latin-1")
     assert result.exit_code == 0, result.output
-    assert "has ';' between its fields and is read accordingly; give --delimiter ','" in result.stderr
-    assert "between its fields" not in run(*arguments, "--encoding", "latin-1", "--delimiter", ";").stderr
+    assert "is read with the delimiter ';'; if this is wrong, give --delimiter ','" in result.stderr
+    assert "the delimiter" not in run(*arguments, "--encoding", "latin-1", "--delimiter", ";").stderr
 
 
 def test_notes_name_options(run, tmp_path):
@@ -156,7 +156,7 @@ def test_decimal_commas_are_found_in_a_file_with_semicolons(run, fails, tmp_path
     frame.to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
     asked = ("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")
     result = run(*asked)
-    assert "has numbers with decimal commas, such as in column 'x'" in result.stderr
-    assert "give --decimal '.' to read it otherwise" in result.stderr
+    assert "is read with decimal commas, as in column 'x'" in result.stderr
+    assert "if this is wrong, give --decimal '.'" in result.stderr
     assert "KernelRegressor" in result.stdout
     assert "give --task classification" in fails(*asked, "--decimal", ".")

@@ -72,7 +72,8 @@ def test_identifiers():
     assert remarks("a", names[:30], 60) == []
     (found,) = remarks("a", names[:31], 60)
     assert found == (
-        "column 'a' has 31 levels in 60 rows: if it is an identifier, leave it out with exclude= of mercer.data.open"
+        "column 'a' has 31 different texts in 60 rows: if it is an identifier, leave it out with exclude= of "
+        "mercer.data.open"
     )
 
 
@@ -91,7 +92,7 @@ def test_a_fit_warns(tmp_path, in_files):
         KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(*given)
     texts = [str(one.message) for one in told]
     assert sum("column 'price' is text that looks like numbers, such as '0,00'" in text for text in texts) == 1
-    assert sum("column 'name' has 80 levels in 80 rows" in text for text in texts) == 1
+    assert sum("column 'name' has 80 different texts in 80 rows" in text for text in texts) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(

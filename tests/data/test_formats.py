@@ -176,6 +176,8 @@ def test_a_folder_and_a_pattern(tmp_path):
     np.testing.assert_array_equal(whole(data.open(f"{tmp_path}/*.parquet", target="y")).X, X[:20])
     with pytest.raises(FileNotFoundError, match="no files of rows found at"):
         data.open(f"{tmp_path}/*.csv")
+    with pytest.raises(FileNotFoundError, match=r"; did you mean '.*b\.parquet'\?"):
+        data.open(tmp_path / "bb.parquet")
     with pytest.raises(
         ValueError, match=r"the format of .*notes.md from its name: give format, one of \('csv', 'parquet'"
     ):
@@ -501,3 +503,11 @@ def test_csv_files_agree_on_labels_from_2_to_the_63_on(tmp_path):
         found = whole(data.open([tmp_path / "2.csv", tmp_path / "1.csv", last], target="y"))
         assert found.y.tolist() == [*map(float, UNSIGNED), 3.0, 4.0, 3.0, 6.0, float(label)]
         assert found.y.dtype == np.float64
+
+
+def test_tables_describe_themselves(tmp_path):
+    X, y = numbers(30)
+    to_parquet(as_frame(X, y=y), tmp_path / "a.parquet")
+    said = repr(data.open(tmp_path / "a.parquet", target="y"))
+    assert said.startswith("<SourceTable of ")
+    assert said.endswith(f"a.parquet: {X.shape[1]} features, target 'y'>")

@@ -90,5 +90,5 @@ def test_steps_that_no_graph_has_are_refused():
     X = new_tracing().begin(3, np.dtype(np.float64))
     with pytest.raises(NotExportedError, match="depends on the values of the rows"):
         bool(X > 0.0)
-    with pytest.raises(NotExportedError, match="rows are taken out of a tile"):
+    with pytest.raises(NotExportedError, match="rows are selected from a tile"):
         X[:2]

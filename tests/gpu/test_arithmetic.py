@@ -171,7 +171,7 @@ def test_tiles_are_halved_when_there_is_no_room_and_that_is_said_once():
         done.extend(range(tile.start, tile.stop))
 
     tiles = DeviceTiles(Device("torch:cpu"), 512)
-    with pytest.warns(UserWarning, match="torch:cpu has no room for 512 rows at once; continuing with 256") as said:
+    with pytest.warns(UserWarning, match="too little memory for 512 rows at once; continuing with 256") as said:
         tiles.run(work, 1300)
     assert len(said) == 1
     assert done == [*range(1300)]

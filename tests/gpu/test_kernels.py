@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -36,6 +38,7 @@ pytestmark = [
     pytest.mark.xdist_group("cuda"),  # each kernel is compiled once
 ]
 
+matrix_waves = import_module("mercer.gpu.kernels.matrix_waves")  # its function has the same name
 NARROW, WIDE = 40, 700
 """Columns that one warp transforms for several rows, and that a warp transforms for one."""
 CASES = {
@@ -129,6 +132,14 @@ def test_rectified_products_are_written_in_place(launched, monkeypatch):
         X[7, 3] = wrong
         with pytest.raises(ValueError, match=message):
             features.transform(torch.from_numpy(X))
+
+
+def test_an_infinity_is_named_where_all_rectified_products_are_below_0(launched):
+    X = rows(11, 4)
+    features = mercer.RandomRelu(ArcCosine(), n_components=1, random_state=3).fit(X)
+    X[7, 3] = -np.inf * np.sign(features.parameters_.directions[0, 3])
+    with pytest.raises(ValueError, match="row 7, column 3"):
+        features.transform(torch.from_numpy(X))
 
 
 RADIAL = [Gaussian(0.02), *(Matern(nu, length_scale=9.0) for nu in (0.5, 1.5, 2.5))]
@@ -267,6 +278,15 @@ def test_rows_that_overflow_are_named(case, launched):
         features.transform(torch.from_numpy(X))
 
 
+def test_a_row_of_which_only_the_scale_overflows_is_named(launched):
+    X = rows(11, NARROW) + np.float32(2.0)
+    features = mercer.TaylorSketch(Polynomial(3, gamma=0.05), n_components=300, random_state=3).fit(X)
+    vector = features.parameters_.vector
+    X[9] = 1e15 * vector / np.linalg.norm(vector)  # of which little is left beside the vector
+    with pytest.raises(ValueError, match="the features of row 9 overflow"):
+        features.transform(torch.from_numpy(X))
+
+
 @pytest.mark.parametrize("case", ["structured", "hadamard", "srht", "tensor", "fourier", "additive", "taylor"])
 def test_rows_and_features_may_have_gaps_in_memory(case, launched):
     features, X = fitted(case)
@@ -277,6 +297,64 @@ def test_rows_and_features_may_have_gaps_in_memory(case, launched):
     assert torch.equal(features.transform(torch.from_numpy(np.asfortranarray(X))), expected)
     out = torch.full((features.n_components_, len(X)), float("nan")).T
     assert torch.equal(features.transform(torch.from_numpy(X), out=out), expected)
+
+
+@pytest.mark.parametrize("case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier", "additive"])
+def test_features_may_begin_between_two_pairs(case, launched):
+    """A GPU stores pairs only at multiples of their size."""
+    features, X = fitted(case)
+    expected, width = features.transform(torch.from_numpy(X)), features.n_components_
+    out = torch.full((len(X) * width + 1,), float("nan"))[1:].view(len(X), width)
+    assert out.data_ptr() % 8 == 4
+    assert features.transform(torch.from_numpy(X), out=out) is out
+    assert torch.equal(out, expected)
+
+
+def test_gradients_are_those_of_the_reference(launched):
+    features, X = fitted("structured")
+    rows = torch.from_numpy(X).requires_grad_()
+    with torch.no_grad():
+        features.transform(rows)
+    assert launched
+    launched.clear()
+    features.transform(rows).sum().backward()
+    assert not launched
+    ones = np.ones((1, features.n_components_))
+    expected = features.fitted_.pullback(X.astype(np.float64), ones)
+    np.testing.assert_allclose(rows.grad.numpy(), expected, atol=1e-4)
+
+
+def test_a_kernel_without_memory_gets_fewer_rows(launched, monkeypatch):
+    features, X = fitted("fourier")
+    X = np.tile(X, (20, 1))
+    expected, counts = features.transform(X), []
+
+    def scarce(rows, matrix, out):
+        if len(rows) > 60:
+            raise torch.OutOfMemoryError("no memory")
+        counts.append(len(rows))
+        gpu.products.product(rows, matrix, out)
+
+    monkeypatch.setattr(matrix_waves, "product", scarce)
+    with pytest.warns(UserWarning, match="the GPU ran out of memory: continuing with 110 rows") as told:
+        Z = features.transform(torch.from_numpy(X))
+    assert len(told) == 1
+    assert counts == [55] * 4
+    np.testing.assert_allclose(Z.numpy(), expected, atol=1e-5)
+
+
+def test_a_device_with_little_shared_memory_is_left_to_the_reference(launched, monkeypatch):
+    monkeypatch.setattr(compiler, "most_shared_bytes", lambda place: 10_000)
+    for case in ("structured", "fastfood", "hadamard", "srht", "tensor"):
+        features, X = fitted(case)
+        np.testing.assert_allclose(features.transform(torch.from_numpy(X)), features.transform(X), atol=1e-5)
+    assert not launched
+
+
+def test_a_missing_compiler_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    with pytest.warns(UserWarning, match="these need the package cuda-bindings"):
+        assert not compiler.is_available.__wrapped__()
 
 
 def test_a_single_row(launched):
@@ -291,7 +369,28 @@ def test_precisions(name, launched):
     features, X = fitted("fourier")
     with gpu.precision(name):
         Z = features.transform(torch.from_numpy(X))
-    np.testing.assert_allclose(Z.numpy(), features.transform(X), atol=5e-6)
+    assert Z.dtype == (torch.bfloat16 if name == "bfloat16" else torch.float32)
+    np.testing.assert_allclose(Z.float().numpy(), features.transform(X), atol=5e-6 if name != "bfloat16" else 1e-3)
+
+
+@pytest.mark.parametrize("case", ["structured, odd", "hadamard", "maclaurin", "a chart"])
+def test_features_in_half_the_bytes(case, launched, monkeypatch):
+    """In tiles that stay in the cache, by kernels and by references; rows that kernels leave out, too."""
+    features, X = fitted(case, CASES | LEFT_TO_THE_REFERENCE)
+    X[2] *= 40.0 if case == "structured, odd" else 1.0
+    monkeypatch.setattr(executor, "CACHED_BYTES", 4 * 4 * features.n_components_)
+    expected = features.transform(torch.from_numpy(X)).bfloat16()
+    with gpu.precision("bfloat16"):
+        Z = features.transform(torch.from_numpy(X))
+        out = torch.empty_like(Z)
+        assert features.transform(torch.from_numpy(X), out=out) is out
+        with pytest.raises(ValueError, match=r"dtype torch\.bfloat16, found .* and torch\.float32"):
+            features.transform(torch.from_numpy(X), out=out.float())
+        assert features.transform(torch.from_numpy(X.astype(np.float64))).dtype == torch.float64
+        assert features.transform(X).dtype == np.float32
+    assert Z.dtype == torch.bfloat16
+    assert torch.equal(Z, expected)
+    assert torch.equal(out, expected)
 
 
 def test_an_unknown_precision():

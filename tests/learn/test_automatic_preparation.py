@@ -250,6 +250,29 @@ def test_new_gaps_are_filled_and_told_once():
     assert np.isfinite(model.predict(new)).all()  # without a warning, which would be an error
 
 
+def test_new_levels_are_told_once_where_none_are_rare():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"town": rng.choice(["Kyiv", "Oslo", "Rome"], 200), "x": rng.normal(size=200)})
+    model = automatic(n_components=32).fit(X, X["x"] + (X["town"] == "Oslo"))
+    new = X[:20].assign(town=["Lima"] * 5 + ["Oslo"] * 15)
+    told = r"5 entries have levels that did not occur in fit and count as no level at all \(town: 5\); this warning"
+    with pytest.warns(UserWarning, match=told):
+        found = model.predict(new)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(model.predict(new), found)  # without a warning, which would be an error
+    with pytest.raises(ValueError, match="the unknown level 'Lima' in row 0"):
+        model.treating_unknown("error").predict(new)
+
+
+def test_new_levels_are_rare_where_others_are():
+    often = {f"c{place:02}": 40 for place in range(25)} | {"a": 1, "b": 2}
+    X = places(often).assign(x=np.linspace(0.0, 1.0, 1003))
+    model = automatic(n_components=64).fit(X, X["x"])
+    new = X[:3].assign(town=["a", "b", "nowhere"], x=0.5)
+    found = model.predict(new)  # without a warning, which would be an error
+    np.testing.assert_allclose(found, found[0], rtol=1e-12)
+
+
 def test_gaps_are_refused_where_that_is_asked_for():
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[4, 1] = np.nan
@@ -382,9 +405,7 @@ def test_logarithms_of_all_columns_have_one_unit(sparse):
     # in another currency they are the same, all columns at once
     again = learned(100.0 * X, Preparation("log", "auto", "error", tails="tame"))(100.0 * X)
     np.testing.assert_allclose(again, expected, rtol=1e-12)
-    assert "numbers pass through asinh in units of 1, which is the logarithm for those that are larger" in (
-        found.describe()
-    )
+    assert "numbers pass through asinh in units of 1, which is logarithmic for larger numbers" in (found.describe())
 
 
 def test_logarithms_of_a_column_in_another_unit_have_the_same_unit():
@@ -445,7 +466,7 @@ def test_preparations_are_told_apart():
     X = houses()
     one = learned(X)
     assert one.differs(learned(X)) is None
-    assert "tails is" in one.differs(learned(X, Preparation("auto", "auto", "error", rare="pool", constant="drop")))
+    assert "tails is" in one.differs(learned(X, Preparation("auto", "auto", "auto", rare="pool", constant="drop")))
     other = learned(X.assign(price=X["price"] + np.arange(600.0)))
     assert "tamed of the columns" in one.differs(other)
     assert "column_scales" in one.differs(one.with_column_scales(np.ones(one.width(7))))

@@ -1,5 +1,6 @@
 """Learners on a device agree with the same learners on the processor."""
 
+import pickle
 import sys
 
 import numpy as np
@@ -11,9 +12,19 @@ from mercer.data import ArrayTable
 from mercer.data import open as open_table
 from mercer.gpu.device import Device
 from mercer.kernels import Gaussian, Polynomial
-from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn import (
+    ConformalClassifier,
+    ConformalRegressor,
+    KernelCCA,
+    KernelClassifier,
+    KernelKMeans,
+    KernelNovelty,
+    KernelPCA,
+    KernelRegressor,
+)
 from mercer.learn.context import FitContext
 from mercer.learn.features import device_features
+from mercer.learn.features.device_kernel_matrix import DeviceKernelMatrix
 from mercer.learn.losses import Bend
 from mercer.learn.passes.checkpoint_state import CheckpointState
 from mercer.learn.passes.fit_passes import Passes
@@ -181,7 +192,7 @@ def test_a_full_device_takes_fewer_rows_at_once(name, monkeypatch):
 
     for module in (device_features, device_sums):
         monkeypatch.setattr(module, "tensor_features", scarce)
-    with pytest.warns(UserWarning, match="torch:cpu has no room for 400 rows at once"):
+    with pytest.warns(UserWarning, match="torch:cpu has too little memory for 400 rows at once"):
         found = clone(model).fit(X, f).predict(X)
     # A step of conjugate gradients more or less moves values by about the root of the gap that is left, 1e-15.
     np.testing.assert_allclose(found, expected, atol=1e-8)
@@ -236,6 +247,18 @@ def test_pivots_are_those_of_the_processor():
     assert there.residual_trace_.trace == pytest.approx(here.residual_trace_.trace, rel=1e-9)
 
 
+@on_names
+def test_a_kernel_matrix_is_as_before_after_it_was_factored(device):
+    X, f = problem(40)
+    map = Nystrom(KERNEL, n_components=40, landmarks=X, whiten=False).fit(X)
+    gram, expected = DeviceKernelMatrix(Device(device), map), KERNEL(X)
+    for added in (0.5, 0.1):
+        factor = gram.factor(np.full(40, added))
+        solution = np.linalg.solve(expected + added * np.eye(40), f[:, None])
+        np.testing.assert_allclose(factor.inverse_times(f[:, None]), solution, atol=1e-10)
+        np.testing.assert_allclose(gram.times(f[:, None]), expected @ f[:, None], atol=1e-12)
+
+
 # -- tensors -----------------------------------------------------------------------------------------------------------
 
 
@@ -279,6 +302,122 @@ def test_tensors_on_a_gpu_imply_it():
     np.testing.assert_allclose(values.cpu().numpy(), model.predict(X), atol=1e-9)
 
 
+UNSUPERVISED = {
+    "components": KernelPCA(Gaussian(0.1), n_directions=3, fit_inverse_transform=True, scale=None, random_state=0),
+    "clusters": KernelKMeans(Gaussian(0.1), n_clusters=3, scale=None, random_state=0),
+    "novelty": KernelNovelty(Gaussian(0.1), scale=None, random_state=0),
+    "two views": KernelCCA(Gaussian(0.1), n_components_y=30, scale=None, random_state=0),
+}
+METHODS = {
+    "components": ["transform"],
+    "clusters": ["transform", "predict", "memberships"],
+    "novelty": ["score_samples", "decision_function", "predict", "pvalues"],
+    "two views": ["transform"],
+}
+
+
+def groups(n=300, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    return (rng.normal(size=(n, 4)) + rng.choice([-3.0, 0.0, 3.0], size=(n, 1))).astype(dtype)
+
+
+@on_names
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("map", "width"), [("RandomFourier", 40), ("Nystrom", 40), ("Nystrom", 520)])
+@pytest.mark.parametrize("name", UNSUPERVISED)
+def test_learners_without_targets(name, map, width, dtype, device):
+    if width > 500 and name in ("novelty", "two views"):
+        pytest.skip("many landmarks are no special case there")
+    X = groups(600, dtype)
+    model = clone(UNSUPERVISED[name]).set_params(map=map, n_components=width)
+    y = X[:, :2] ** 2 if name == "two views" else None
+    here, there = (clone(model).set_params(device=one).fit(X, y) for one in (None, device))
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    for method in METHODS[name]:
+        expected, found = (getattr(one, method)(X[:70]) for one in (here, there))
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    if name == "components":
+        components = here.transform(X[:20])
+        np.testing.assert_allclose(
+            there.inverse_transform(components), here.inverse_transform(components), atol=10.0 * tolerance
+        )
+    if name == "clusters":
+        np.testing.assert_array_equal(there.labels_, here.labels_)
+
+
+@on_names
+def test_weighted_components(device):
+    X = groups(200)
+    weight = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    model = clone(UNSUPERVISED["components"]).set_params(map="RandomFourier", n_components=40)
+    here, there = (clone(model).set_params(device=one).fit(X, sample_weight=weight) for one in (None, device))
+    np.testing.assert_allclose(there.preimages_, here.preimages_, atol=1e-9)
+    for batch in (slice(0, 80), slice(80, 200)):
+        here, there = (one.partial_fit(X[batch], sample_weight=weight[batch]) for one in (here, there))
+    np.testing.assert_allclose(there.transform(X), here.transform(X), atol=1e-9)
+
+
+@on_names
+def test_clusters_of_features_that_are_streamed(device, monkeypatch):
+    X = groups(700)
+    model = clone(UNSUPERVISED["clusters"]).set_params(map="Nystrom", n_components=520, n_init=1, device=device)
+    expected = clone(model).fit(X)
+    monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
+    monkeypatch.setattr("mercer.learn.features.device_features.SUMMED_ROWS", 100)
+    found = model.set_params(memory=1).fit(X)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=1e-9)
+    here, there = (clone(model).set_params(batch_rows=100, device=one).fit(X) for one in (None, device))
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+
+
+def test_tensors_come_back_from_every_learner():
+    X, f = problem(200)
+    rows = torch.tensor(X)
+    for name, methods in METHODS.items():
+        y = rows[:, :2] if name == "two views" else None
+        model = clone(UNSUPERVISED[name]).set_params(n_components=40).fit(rows, y)
+        for method in methods:
+            found = getattr(model, method)(rows)
+            assert isinstance(found, torch.Tensor), (name, method)
+            np.testing.assert_array_equal(found.numpy(), getattr(model, method)(X))
+    assert isinstance(clone(UNSUPERVISED["clusters"]).fit_predict(rows), torch.Tensor)
+    components = clone(UNSUPERVISED["components"]).fit(rows)
+    assert isinstance(components.inverse_transform(components.transform(rows)), torch.Tensor)
+    views = clone(UNSUPERVISED["two views"]).fit(rows, rows[:, 0])
+    assert all(isinstance(one, torch.Tensor) for one in views.transform(rows, rows[:, 0]))
+    regressor = KernelRegressor(KERNEL, **REGRESSORS["sums"], keep_statistics=True, **PLAIN)
+    intervals = ConformalRegressor(regressor, random_state=0).fit(rows, torch.tensor(f)).predict_interval(rows)
+    sets = ConformalClassifier(KernelClassifier(KERNEL, **CLASSIFIERS["sums"], **PLAIN), random_state=0)
+    assert isinstance(intervals, torch.Tensor)
+    assert sets.fit(rows, torch.tensor(labels(f))).predict_set(rows).dtype == torch.bool
+    regressor.fit(rows, torch.tensor(f))
+    for method in ("gradient", "explain", "sample_y", "extrapolates"):
+        assert isinstance(getattr(regressor, method)(rows), torch.Tensor), method
+
+
+def test_types_of_tensors():
+    X, f = problem(60)
+    model, rows = KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN), torch.tensor(X)
+    half = rows.bfloat16()
+    np.testing.assert_array_equal(
+        clone(model).fit(half, f).predict(half), clone(model).fit(half.float().numpy(), f).predict(half.float().numpy())
+    )
+    with pytest.raises(TypeError, match="expected a dense tensor, found one of layout sparse_coo"):
+        clone(model).fit(rows.to_sparse(), f)
+    with pytest.raises(TypeError, match="expected a dense tensor"):
+        RandomFourier(KERNEL).fit(X).transform(rows.to_sparse())
+    with pytest.raises(TypeError, match="expected a dense tensor, found one without values"):
+        clone(model).fit(rows.to("meta"), f)
+
+
+def test_a_device_can_be_sent_to_another_process():
+    device = Device.named("torch:cpu")
+    assert device.place is not None  # which imports torch
+    assert pickle.loads(pickle.dumps(device)) == device
+
+
 # -- what is refused, and what is kept ---------------------------------------------------------------------------------
 
 
@@ -291,6 +430,10 @@ def test_a_missing_gpu_is_an_error(device):
     model = KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN).fit(X, f).set_params(device=device)
     with pytest.raises(ValueError, match="needs a GPU"):
         model.predict(X)
+    for learner in (KernelClassifier(), *UNSUPERVISED.values()):
+        with pytest.raises(ValueError, match="needs a GPU") as told:
+            clone(learner).set_params(device=device).fit(X, labels(f))
+    assert str(told.value).endswith("is built for CPUs only") == (torch.version.cuda is None)
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu", "cuda:", "cuda:x", 0, ""])

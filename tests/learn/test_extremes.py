@@ -160,7 +160,7 @@ def test_a_kernel_matrix_that_is_not_positive_definite_in_float32_is_refused():
     gram = np.ones((40, 40), dtype=np.float32)
     signs = np.where(np.arange(40) % 2, 1.0, -1.0)[:, None]
     margins = Margins(gram, signs, np.full(40, 1e12), True, 1)
-    with pytest.raises(ValueError, match=r"not positive definite in float32, .* lower C, or give the rows in float64"):
+    with pytest.raises(ValueError, match=r"not positive definite in float32, .* lower C, or use rows in float64"):
         margins.minimise(np.zeros((40, 1)), np.zeros(1), None, 1e-4, 10)
 
 
@@ -175,3 +175,35 @@ def test_a_step_that_leads_nowhere_claims_nothing(solver):
     assert not model.convergence_.converged
     assert model.gap_ == 1.0
     assert any(issubclass(one.category, ConvergenceWarning) for one in told)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300, 5e-324])
+@pytest.mark.parametrize("kind", [KernelClassifier, KernelRegressor])
+def test_weights_whose_sums_would_overflow_or_vanish_are_refused(kind, weight):
+    weights = np.where(np.arange(300) == 7, weight, 1.0)
+    with pytest.raises(ValueError, match=r"weights must be 0 or from 1e-100 to 1e\+100, found \S+ in row 7"):
+        kind().fit(X, Y > 0, weights)
+    with pytest.raises(ValueError, match=r"weights must be 0 or from 1e-100 to 1e\+100, found \S+ in row 7"):
+        kind().fit(data.Blocks([(X, Y > 0, weights)]))
+
+
+def test_weights_that_leave_almost_one_class_give_that_class():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KernelClassifier(random_state=0).fit(X, Y > 0, np.where(Y > 0, 1e12, 1e-12))
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.predict(X).all()
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float64, 1e-310), (np.float32, 1e-42), (np.float64, 1e300)])
+@pytest.mark.parametrize("scale", ["standard", "common", "minmax"])
+def test_rows_of_almost_no_or_huge_size_are_rows_like_others(dtype, unit, scale):
+    target, rows = np.sin(X[:, 0]) + X[:, 1], (X * unit).astype(dtype)
+    assert KernelRegressor(random_state=0, scale=scale).fit(rows, target).score(rows, target) > 0.95
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float64, 1e-310), (np.float32, 1e-42), (np.float64, 1e200)])
+def test_a_column_of_almost_no_or_huge_size_is_no_obstacle(dtype, unit):
+    target, rows = np.sin(X[:, 0]) + X[:, 1], (X * [unit, 1.0, 1.0]).astype(dtype)
+    for stored in (rows, sp.csr_matrix(rows)):
+        assert KernelRegressor(random_state=0).fit(stored, target).score(stored, target) > 0.6

@@ -272,7 +272,7 @@ def test_what_has_no_evidence():
         KernelRegressor("gaussian", map="exact", alpha="evidence").fit(X, y)
     with pytest.raises(ValueError, match="alpha='evidence' requires loss='squared', found loss='huber'"):
         KernelRegressor(loss="huber", alpha="evidence").fit(X, y)
-    with pytest.raises(ValueError, match="needs rows of a weight above 1 in all, found n_samples=1 of weight 1"):
+    with pytest.raises(ValueError, match="needs rows with a total weight above 1, found n_samples=1 of weight 1"):
         KernelRegressor("gaussian(0.5)", alpha="evidence").fit(X[:1], y[:1])
     with pytest.raises(ValueError, match="cannot both be True"):
         exact(1.0).fit(X, y).predict(X, return_std=True, return_cov=True)

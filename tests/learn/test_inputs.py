@@ -117,3 +117,16 @@ def test_liblinear_is_refused_before_features_are_held(dtype, monkeypatch):
         MemoryError, match=r"this machine has .* GiB; solver='newton' can compute them again in every pass"
     ):
         model.set_params(memory=None).fit(X, y)
+
+
+def test_targets_of_text_are_refused_by_regressors():
+    message = "a regressor needs targets that are numbers, found the text 'top'; for classes, use a classifier"
+    with pytest.raises(ValueError, match=message):
+        KernelRegressor().fit(np.eye(3), ["top", "low", "mid"])
+
+
+@pytest.mark.parametrize("learner", [KernelRegressor(), KernelClassifier(), KernelPCA()], ids=str)
+def test_paths_are_refused_as_rows(learner):
+    message = r"found the path 'rows\.csv': open it with mercer\.data\.open\('rows\.csv', target=\.\.\.\)"
+    with pytest.raises(TypeError, match=message):
+        learner.fit("rows.csv")

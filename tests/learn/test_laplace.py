@@ -141,7 +141,9 @@ def test_what_has_no_posterior():
         exact(solver="wide").fit(X, y)
     with pytest.raises(ValueError, match="probabilities must be one of"):
         exact(probabilities="exact").fit(X, y)
-    with pytest.raises(ValueError, match="variances need probabilities='laplace' in fit, found 'calibrated'"):
+    with pytest.raises(
+        ValueError, match="variances require a model fitted with probabilities='laplace', found 'calibrated'"
+    ):
         exact(probabilities="calibrated").fit(X, y).decision_variance(X)
 
 

@@ -164,7 +164,7 @@ def test_blocks_are_checked():
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y[1:])]))
     with pytest.raises(ValueError, match="contain y and weights"):
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y)]), y)
-    with pytest.raises(ValueError, match="the blocks must bring y, found X alone"):
+    with pytest.raises(ValueError, match="the blocks must contain y, found only X"):
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([X]))
     weighted = KernelRegressor(random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
         Blocks([(X, y, np.ones(50)), (X[:5], y[:5], np.zeros(5))])

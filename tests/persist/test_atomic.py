@@ -300,3 +300,9 @@ def test_access_lists_of_the_folder_are_for_new_files_and_those_of_a_file_stay(t
     with atomic_write(path) as file:
         assert name not in os.listxattr(file.fileno())
     assert (name in os.listxattr(path), path.stat().st_mode & 0o777) == (False, 0o600)
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="No such folder") as raised, atomic_write(tmp_path / "none" / "file"):
+        pass
+    assert raised.value.filename == str(tmp_path / "none")

@@ -92,7 +92,8 @@ def scratch(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 def aligned(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     """Return a copy in this type that starts a cache line, for tables that kernels read over and over."""
     copy: NDArray[Any] = scratch(array.size, np.dtype(dtype)).reshape(array.shape)
-    copy[...] = array
+    with np.errstate(over="ignore"):
+        copy[...] = array
     return copy
 
 

@@ -397,5 +397,5 @@ class AutoMap(FeatureMap):
 
 
 def _pilot_seed(seed: int) -> int:
-    """Return a seed that differs from that of the map."""
+    """Return a seed that differs from the seed of the map."""
     return int(Stream(seed, "AutoMap", "pilot").words(1)[0])

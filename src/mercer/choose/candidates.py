@@ -33,7 +33,7 @@ class Family(NamedTuple):
         return [name for name, value in self.kernel.get_params().items() if isinstance(value, str) and value in RULES]
 
     def at(self, length: float) -> Candidate:
-        """Return the kernel whose length is 2^length times that of its rule, with four digits."""
+        """Return the kernel whose length is 2^length times the length of its rule, with four digits."""
         if not self.bandwidths:
             return Candidate(self.kernel, self, 0.0)
         # Applying the rule to rows that are this much further apart works for gamma, for its square and for a length.
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> tuple[str, str | None]:
-        """What distinguishes it from others."""
+        """Its difference from other candidates, in words."""
         return repr(self.kernel), self.family.scale
 
     def neighbours(self) -> list[Candidate]:

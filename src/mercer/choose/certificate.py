@@ -62,14 +62,14 @@ class MaximumError(NamedTuple):
 
 
 class PredictionChange(NamedTuple):
-    """What the approximation changes in kernel ridge regression, fitted to half of the sampled rows.
+    """How much the approximation changes kernel ridge regression, fitted to half of the sampled rows.
 
     Parameters
     ----------
     relative : Estimate
-        The root mean square of the difference between the predictions with features and those with the kernel itself,
-        over that of the latter, on the other half. The interval is about further rows to predict, with the rows to
-        learn from as they are.
+        The root mean square of the difference between the predictions with features and with the kernel itself, divided
+        by the root mean square of the latter, on the other half. The interval is about further rows to predict, with
+        the rows to learn from as they are.
     rows : int
         The rows to learn from.
     alpha : float
@@ -161,7 +161,7 @@ def certify(
     alpha: float | None = None,
     random_state: RandomState = 0,
 ) -> Certificate:
-    """Measure how far a fitted map is from its kernel on rows like those of X, with confidence intervals.
+    """Measure how far a fitted map is from its kernel on rows like X, with confidence intervals.
 
     Give rows on which the map was not fitted, since it is exact at its landmarks. The rows must be an independent
     sample of those for which the map will be used.

@@ -67,7 +67,7 @@ class Growth:
         return self.setting.clock.allows(SURE * seconds)
 
     def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
-        """Return the model after doubling its features while there is time, starting with those of the last round."""
+        """Return the model after doubling the features of the last round for as long as there is time."""
         clock, width = self.setting.clock, self._first_width(trial)
         model: Any = None
         fits: list[Trial] = []

@@ -122,7 +122,7 @@ def learner_for(
     n_components: int | None = None,
     scale: str | None = "auto",
     missing: str = "auto",
-    unknown: str = "error",
+    unknown: str = "auto",
     dates: str = "number",
     columns: str | None = "auto",
     loss: str | None = None,
@@ -154,7 +154,7 @@ def learner_for(
         How columns are scaled; see :class:`mercer.KernelClassifier`.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         What is done about missing values; see :class:`mercer.KernelClassifier`.
-    unknown : {"error", "ignore"}, default="error"
+    unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.

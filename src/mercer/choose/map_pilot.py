@@ -25,7 +25,7 @@ LEVEL = 0.95
 NARROWEST, WIDEST_TRIED = 4, 1024
 """The widths of the pilot, which double from the first to the last."""
 HOPELESS = 4.0
-"""A map whose error is this many times that of the best one at the same width is not tried further."""
+"""A map whose error is this many times the error of the best map of the same width is not tried further."""
 TAUGHT_ROWS = 3000
 """The number of rows from which landmarks are drawn, unless three per feature are more."""
 STEEPEST, FLATTEST = -3.0, -0.2
@@ -240,7 +240,7 @@ class Pilot:
     size : int
         The size of the kernel matrix to which errors refer.
     most_landmarks : int
-        The number of rows from which the choice can take landmarks, which is larger than that of the pilot.
+        The number of rows from which landmarks can be chosen, which is larger than the number of rows of the pilot.
     error : {"relative_frobenius", "max"}
         The kind of error.
     budget : Budget

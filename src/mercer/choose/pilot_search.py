@@ -43,16 +43,16 @@ from .variants import (
 Matrix = NDArray[np.float64]
 
 HELD, MOST_HELD, FEWEST_HELD = 0.2, 8000, 20
-"""The share of the rows that machines are compared on, how many they are at most, and with how few none is searched.
+"""The share of the rows on which machines are compared, their largest number, and the least number for a search.
 
-As many again are touched by nothing but the last word on what was found.
+The same number of rows is used only for the final confirmation of the result.
 """
 LAPS = 3
-"""How often a search may begin again on other rows, and ask those that have the last word."""
+"""The largest number of times that a search starts again on other rows and uses the confirmation rows."""
 STRICTER = 0.5
-"""Standard errors that every further question to the rows with the last word adds to what their answer has to be."""
+"""The number of standard errors by which every further use of the confirmation rows raises the required gain."""
 CANDIDATES = 2
-"""Machines that every such question is about, at most."""
+"""The largest number of machines that are compared in each of these uses."""
 SEARCHED = 50_000
 """The largest number of rows for the search, including those held out."""
 FIRST_WIDTH = LEARNER_WIDTH
@@ -79,10 +79,10 @@ class Tried(NamedTuple):
 
 
 def better_in_both_halves(errors: Matrix, other: Matrix, by: float) -> bool:
-    """Whether errors are below others by so many standard errors, and below them in both halves of the rows.
+    """Whether errors are below others by this many standard errors, and below them in both halves of the rows.
 
-    Where targets have heavy tails a few rows make most of an error, and of its standard error: those of one half alone
-    do not decide.
+    If targets have heavy tails, a few rows cause most of an error and of its standard error, and they must not decide
+    by being in one of the halves.
     """
     half = len(errors) // 2
     parts = slice(half), slice(half, None)
@@ -92,8 +92,8 @@ def better_in_both_halves(errors: Matrix, other: Matrix, by: float) -> bool:
 def chosen(default: Tried, others: Sequence[Tried]) -> Tried:
     """Return the machine with which a search ends: the default learner unless another is better by a standard error.
 
-    Among those that are better, and that are at most a standard error worse than the best of them, it is the narrowest;
-    among equally narrow ones, the best.
+    Among the better machines that are at most a standard error worse than the best of them, it is the narrowest; among
+    equally narrow ones, the best.
     """
     better = [one for one in others if clearly_better(one.errors, default.errors)]
     if not better:
@@ -117,7 +117,7 @@ class PilotSearch:
     scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
         How columns are scaled. "auto" leaves it to the pilot.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        The loss of a classifier. "auto" starts with that of the default learner and tries the others.
+        The loss of a classifier. "auto" starts with the loss of the default learner and tries the others.
     class_weight : {"balanced"} or None, default=None
         With "balanced", machines are scored and fitted with equal weight on each class.
     features : int, default=8192
@@ -128,7 +128,7 @@ class PilotSearch:
         The largest total time. None means no limit.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         What is done about missing values; see :class:`mercer.KernelClassifier`.
-    unknown : {"error", "ignore"}, default="error"
+    unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
@@ -189,7 +189,7 @@ class PilotSearch:
         rounds: int | None = None,
         seconds: float | None = None,
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         memory: Any = None,
         random_state: Any = 0,
@@ -214,7 +214,7 @@ class PilotSearch:
         self._names: set[Any] = set()
         self._missed, self._widens, self._lap = 0, True, 0
         self._asked: Matrix | None = None
-        """What rows with the last word add to the error of the best machine so far."""
+        """The contributions of the confirmation rows to the error of the best machine so far."""
 
     # -- what is to be done --------------------------------------------------------------------------------------------
 
@@ -225,12 +225,12 @@ class PilotSearch:
 
     @property
     def n_held(self) -> int:
-        """Rows that machines are compared on; as many again have the last word."""
+        """The number of rows on which machines are compared; the same number is used for confirmation."""
         return min(int(HELD * self.n_drawn), MOST_HELD)
 
     @property
     def n_searched(self) -> int:
-        """Rows that machines learn from."""
+        """The number of rows from which machines learn."""
         return self.n_drawn - 2 * self.n_held
 
     def plan(self) -> list[Round]:
@@ -258,12 +258,12 @@ class PilotSearch:
 
     @cached_property
     def _drawn(self) -> Block:
-        """Rows in the order of the seed; the last of them have the last word."""
+        """Rows in the order of the seed; the last of them are the confirmation rows."""
         return drawn(self.table, self.n_drawn, self.setting.seed)[0]
 
     @property
     def _held_numbers(self) -> NDArray[np.int64]:
-        """Those that machines are compared on: others in every lap."""
+        """The rows on which machines are compared, different ones in every lap."""
         return self._lap * self.n_held + np.arange(self.n_held)
 
     @property
@@ -288,7 +288,7 @@ class PilotSearch:
 
     @cached_property
     def _columns_of_all(self) -> Preparation:
-        """What is learned about the columns of all rows, above all their levels; targets play no part in it."""
+        """What is learned about the columns of all rows, above all their levels, without using targets."""
         learner = self._default()
         with without_warnings():
             return learner.columns_learned(learner.table_to_fit(self.table))
@@ -382,7 +382,7 @@ class PilotSearch:
         return winner, notes
 
     def _searched_through(self, default: Tried, number: int) -> int:
-        """Rounds of changes until none helps any more, after so many rounds; how many there are then."""
+        """Run rounds of changes until none helps any more, after this many rounds; return the new number of rounds."""
         best = default
         for self._widens in (True, False):  # a change with no time for the default width may fit with fewer features
             best, step = self._narrowed(default) if best is default else best, FIRST_STEP
@@ -395,7 +395,7 @@ class PilotSearch:
         return number
 
     def _again(self, default: Tried, winner: Variant | None) -> Tried | None:
-        """The best machine so far, on other rows; None where there is no time for more than that."""
+        """Return the best machine so far, on other rows; None if there is no time for more."""
         if self.rounds is None and self.setting.clock.seconds is None:
             return None  # as long as it takes: until no change helps
         first = default.variant if winner is None else winner
@@ -427,7 +427,7 @@ class PilotSearch:
         return found
 
     def _answer(self, learner: Any, variant: Variant | None, trial: Trial) -> Matrix | None:
-        """What rows with the last word add to the error of a learner that all others have taught; None out of time."""
+        """Return the confirmation rows' contributions to the error of a learner of all others; None if out of time."""
         clock = self.setting.clock
         clock.kept = self._kept(trial)
         if not clock.allows(self._answer_seconds(trial)):
@@ -529,7 +529,7 @@ class PilotSearch:
         return other_losses(best, step) if self._tries_losses else iter(())
 
     def _other_columns(self, best: Variant, step: float) -> Iterator[Variant]:
-        """Yield the machine with column scales learned from more rows, and without those of the pilot."""
+        """Yield the machine with column scales learned from more rows, and without the scales of the pilot."""
         scales, X = self.columns[best.columns], self._plain_rows
         if X is None:
             return

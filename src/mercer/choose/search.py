@@ -103,7 +103,7 @@ class Search(Growth):
         fit is estimated before it starts.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         What is done about missing values; see :class:`mercer.KernelClassifier`.
-    unknown : {"error", "ignore"}, default="error"
+    unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
@@ -161,7 +161,7 @@ class Search(Growth):
         rounds: int = SEARCH_ROUNDS,
         seconds: float | None = None,
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         memory: MemoryArgument = None,
         random_state: RandomState = 0,

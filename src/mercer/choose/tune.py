@@ -68,7 +68,7 @@ def tune(
     class_weight: str | None = None,
     features: int = WIDEST_SEARCHED,
     missing: str = "auto",
-    unknown: str = "error",
+    unknown: str = "auto",
     dates: str = "number",
     memory: MemoryArgument = None,
     random_state: RandomState = 0,
@@ -119,8 +119,9 @@ def tune(
         The largest number of features.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         Whether missing values are refused or filled; see :class:`mercer.KernelClassifier`.
-    unknown : {"error", "ignore"}, default="error"
-        Whether levels that ``fit`` has not seen are refused, or treated as no level at all.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether levels that ``fit`` has not seen are refused, or treated as no level at all, or as rare if rare
+        levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     memory : int, str or None, default=None

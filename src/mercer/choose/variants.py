@@ -1,4 +1,4 @@
-"""The machines that a search from a pilot tries: what they are, and how they differ."""
+"""The machines that a search tries after a pilot, and how they differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> tuple[object, ...]:
-        """What distinguishes it from others."""
+        """Its difference from other machines, in words."""
         gamma, penalty = (float(f"{number:.{DIGITS}g}") for number in (self.gamma, self.penalty))
         return self._replace(gamma=gamma, penalty=penalty)
 

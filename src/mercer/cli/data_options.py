@@ -23,6 +23,14 @@ READING = ("format", "delimiter", "encoding", "decimal", "drop")
 """The ``reading_options`` that :func:`table_of` passes on unchanged."""
 
 
+def check_loss(loss: str | None, task: Any) -> None:
+    """Refuse a loss of the other kind of prediction, and say why the rows are not of that kind."""
+    losses = LOSSES[:3] if task.name == "classification" else LOSSES[2:]
+    if loss in LOSSES and loss not in losses:
+        why = "" if task.why == "as requested" else f", which was chosen because {task.why}"
+        raise click.UsageError(f"--loss {loss} is not for {task.name}{why}")
+
+
 def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument DATA: files, folders, patterns, or - for standard input."""
     return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
@@ -64,9 +72,9 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         gap_options,
         click.option(
-            "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+            "--unknown", type=click.Choice(["auto", "error", "ignore"]), default="auto", show_default=True,
             help="What to do with categories (levels) that did not occur in training: stop (error), or treat them as "
-            "no category at all (ignore).",
+            "no category at all, with a warning (auto) or without (ignore).",
         ),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from .data_options import (
     SCALES,
     KernelType,
     MapType,
+    check_loss,
     check_target,
     class_weight_option,
     data_argument,
@@ -150,6 +151,7 @@ def command(data, target, weight, columns, task, holdout, memory, dask, seed, re
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
         check_target(table, target)
         chosen = task_of(table, task)
+        check_loss(options["loss"], chosen)
         rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
         check_parts(rows, test, holdout)
         learner = learner_for(chosen.name, memory=features_share(memory), random_state=seed, **arguments(options))

@@ -23,7 +23,7 @@ def loaded(path: str) -> Any:
 def unknown_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option for levels that a model has not learned."""
     return click.option(
-        "--unknown", type=click.Choice(["error", "ignore"]),
+        "--unknown", type=click.Choice(["auto", "error", "ignore"]),
         help="What to do with categories (levels) that did not occur in training; by default as in the fit.",
     )(function)  # fmt: skip
 

@@ -14,6 +14,7 @@ from .data_options import (
     READING,
     KernelType,
     MapType,
+    check_loss,
     check_target,
     class_weight_option,
     data_argument,
@@ -108,6 +109,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     with table_of(data, memory, target=target, weight=weight, columns=columns, dtype=precision, **reading) as table:
         check_target(table, target)
         chosen = task_of(table, task)
+        check_loss(options["loss"], chosen)
         rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
         check_parts(rows, test, holdout)
         left = None if minutes is None else max(1.0, 60.0 * minutes - (perf_counter() - began))

@@ -78,14 +78,14 @@ class CsvFile(FileSource):
         found = []
         if self._asked is None and self._delimiter != self._usual:
             found.append(
-                f"{self.name} has {self._delimiter!r} between its fields and is read accordingly; give "
-                f"delimiter={self._usual!r} to read it otherwise"
+                f"{self.name} is read with the delimiter {self._delimiter!r}; if this is wrong, give "
+                f"delimiter={self._usual!r}"
             )
         style = self._survey.style
         if style.decimal != self._asked_decimal and style.decimal != POINT:
             found.append(
-                f"{self.name} has numbers with decimal commas, such as in column {style.first_decimal!r}, and is read "
-                f"accordingly; give decimal={POINT!r} to read it otherwise"
+                f"{self.name} is read with decimal commas, as in column {style.first_decimal!r}; if this is wrong, "
+                f"give decimal={POINT!r}"
             )
         if style.gaps:
             found.append(

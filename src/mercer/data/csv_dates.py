@@ -8,7 +8,7 @@ from .csv_style import columns_of_text
 from .sources import arrow
 
 DATES = tuple(day + time for day in ("%Y/%m/%d", "%d.%m.%Y") for time in ("", " %H:%M", " %H:%M:%S"))
-"""Forms of dates that are read besides those of ISO 8601; with other marks, days and months could be confused."""
+"""Forms of dates that are read in addition to ISO 8601; with other marks, days and months could be confused."""
 FORMS = (r"^\d{4}/\d{1,2}/\d{1,2}", r"^\d{1,2}\.\d{1,2}\.\d{4}")
 TIME = r"( \d{1,2}:\d{2}(:\d{2})?)?$"
 

@@ -57,11 +57,11 @@ def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
         return []
     what = disguise(text[:LOOKED_AT])
     if what is not None:
-        return [f"column {name!r} is text that looks like {what}; as it is, every distinct text is a separate level"]
+        return [f"column {name!r} is text that looks like {what}; otherwise every distinct text is a separate category"]
     if n_rows >= FEWEST_ROWS and 2 * len(levels) > n_rows:
         return [
-            f"column {name!r} has {len(levels):,} levels in {n_rows:,} rows: if it is an identifier, leave it out with "
-            "exclude= of mercer.data.open"
+            f"column {name!r} has {len(levels):,} different texts in {n_rows:,} rows: if it is an identifier, leave it "
+            "out with exclude= of mercer.data.open"
         ]
     return []
 
@@ -72,8 +72,8 @@ def disguise(levels: list[str]) -> str | None:
     filled = [level if len(level) <= LONGEST else TEXT for level in levels if level.strip()]
     dates = [level for level in filled if DATE.fullmatch(level)]
     if filled and len(dates) >= ALIKE * len(filled):
-        forms = "in one form throughout, as 2024-12-31 or 2024-12-31T18:30:00"
-        return f"dates, such as {dates[0]!r}: write them {forms}, or parse them before, to have them read as dates"
+        forms = "all in one form, such as 2024-12-31 or 2024-12-31T18:30:00"
+        return f"dates, such as {dates[0]!r}: to have them read as dates, write them {forms}"
     found = [match for match in map(NUMBER.fullmatch, filled) if match]
     if len(found) < max(1.0, ALIKE * len(filled)):
         return None
@@ -84,8 +84,8 @@ def disguise(levels: list[str]) -> str | None:
     if dressed is None and len(levels) <= MOST_CODES:
         return None
     example = found[0][0] if dressed is None else dressed
-    advice = "write them as 1234.5, without blanks, signs, units and marks between thousands"
-    return f"numbers, such as {example!r}: {advice}, to have them read as numbers"
+    advice = "write them like 1234.5, without spaces, currencies, units or thousands separators"
+    return f"numbers, such as {example!r}: to have them read as numbers, {advice}"
 
 
 def is_dressed(match: re.Match[str]) -> bool:

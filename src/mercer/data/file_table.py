@@ -112,6 +112,12 @@ class SourceTable(Table):
             if part is not None and len(part) != self._first_rows[-1]:
                 raise ValueError(f"{name} has {len(part)} entries, but there are {self._first_rows[-1]} rows")
 
+    def __repr__(self) -> str:
+        sources, target = self.sources, self.target_name
+        what = sources[0].name if len(sources) == 1 else f"{len(sources)} sources"
+        role = "" if target is None else f", target {target!r}"
+        return f"<{type(self).__name__} of {what}: {self.width:,} features{role}>"
+
     def _forget(self) -> None:
         """Discard what earlier passes found."""
         self._starts = [Start(0, 0)]
@@ -157,7 +163,7 @@ class SourceTable(Table):
         return self._order is not None
 
     def kept_by_source(self) -> Iterator[tuple[Source, NDArray[np.int64] | None]]:
-        """Yield every file or object, with the numbers of those of its rows that the table has.
+        """Yield every file or object, with the numbers of its rows that belong to the table.
 
         Yields
         ------

@@ -150,7 +150,7 @@ def kind_of(column: Any) -> str:
             return "date" if name.startswith("date") else "duration"
         known = {"boolean": "bool", "null": "empty"}
         return known.get(name, "text" if name.startswith(("string", "categorical", "enum", "object")) else name)
-    if hasattr(dtype, "categories"):  # pandas, whose kind is that of an object
+    if hasattr(dtype, "categories"):  # pandas, whose kind is the kind of an object
         if str(dtype.categories.dtype).lower() == "uint64":
             return "uint64 levels"
         return {"i": "int levels", "u": "int levels", "f": "float levels", "b": "bool"}.get(

@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from .._array import as_stored
 from .block import BLOCK_ROWS, Block, part_of, recut, rows_of, without_duplicates, without_weightless
 from .fingerprints import digest, hashed
 from .frames import check_infinite, columns, holds, is_frame, is_missing, kind_of, row_label, settled
 from .table import Table
 from .times import days_of
+
+MOST_WEIGHT = 1e100
+"""The largest weight of a row; the smallest is its reciprocal."""
 
 
 class ArrayTable(Table):
@@ -124,7 +128,19 @@ def checked_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(wrong):
         row = int(wrong[0])
         raise ValueError(f"weights must be finite numbers of at least 0, found {weight[row]} in row {row} of a block")
+    check_extreme_weights(weight)
     return weight
+
+
+def check_extreme_weights(weight: NDArray[np.float64]) -> None:
+    """Refuse weights whose products with the squares of features or targets would overflow, or vanish."""
+    wrong = np.flatnonzero((weight > MOST_WEIGHT) | ((weight > 0.0) & (weight < 1.0 / MOST_WEIGHT)))
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"weights must be 0 or from {1.0 / MOST_WEIGHT:g} to {MOST_WEIGHT:g}, found {weight[row]:g} in row {row}: "
+            "multiply all by the same number"
+        )
 
 
 def as_block(item: Any) -> Block:
@@ -139,7 +155,7 @@ def as_block(item: Any) -> Block:
     else:
         X = without_duplicates(
             check_array(
-                days_of(X),
+                days_of(as_stored(X)),
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 ensure_all_finite="allow-nan",

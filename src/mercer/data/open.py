@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 import os
 import warnings
@@ -185,6 +186,13 @@ def sources_of(source: Any, format: str | None, reading: Reading) -> list[Source
     raise TypeError(f"rows come from paths, matrices and frames, found {type(source).__name__}")
 
 
+def similar_name(path: Path) -> str:
+    """Return a hint about a file in the same folder whose name is similar; nothing if there is none."""
+    there = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, there, n=1, cutoff=0.75)
+    return f"; did you mean {str(path.with_name(near[0]))!r}?" if near else ""
+
+
 def paths_of(source: Path, format: str | None) -> list[Path]:
     """Return the files that a path, a folder or a pattern refers to, in the order of their names."""
     if source.is_dir():
@@ -193,7 +201,7 @@ def paths_of(source: Path, format: str | None) -> list[Path]:
     else:
         found = [source] if source.exists() else [Path(path) for path in glob.glob(str(source), recursive=True)]
     if not found:
-        raise FileNotFoundError(f"no files of rows found at {source}")
+        raise FileNotFoundError(f"no files of rows found at {source}{similar_name(source)}")
     return sorted(found)
 
 

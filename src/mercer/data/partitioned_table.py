@@ -114,7 +114,7 @@ def all_blocks(table: Table, argument: None) -> list[Block]:
 
 
 def all_targets(table: Table, argument: None) -> list[Block]:
-    """Return targets and weights, with the numbers of rows alone in the place of rows."""
+    """Return targets and weights, with row numbers in place of rows."""
     return [block._replace(X=np.empty((block.X.shape[0], 0))) for block in table.targets()]
 
 

@@ -21,7 +21,7 @@ Join = Callable[[list[Any]], Any]
 GROUP = 32
 """Partitions that a tree joins; what groups hold is joined one after another, so that a checkpoint can lie between."""
 FEW, MANY = 2, 8
-"""How many neighbours are joined at once: few where what they hold takes more than ``LARGE`` bytes."""
+"""How many neighbours are joined at once: fewer if their contents take more than ``LARGE`` bytes."""
 LARGE = 2**24
 
 
@@ -187,7 +187,7 @@ def groups(places: range) -> Iterator[range]:
 
 
 def fan_in(held: int) -> int:
-    """Return how many neighbours are joined at once if each takes so many bytes."""
+    """Return how many neighbours are joined at once if each takes this many bytes."""
     return FEW if held > LARGE else MANY
 
 

@@ -1,4 +1,4 @@
-"""Complex arrays without values, of which operators know nothing: two symbols."""
+"""Complex arrays without values: pairs of symbols, since operators do not support complex numbers."""
 
 from __future__ import annotations
 

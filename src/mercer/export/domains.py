@@ -1,4 +1,4 @@
-"""For which rows a kernel has no value: the library refuses them, and an exported model answers NaN."""
+"""Rows for which a kernel has no value: the library refuses them, and an exported model returns NaN."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is said of models that other runtimes cannot run."""
+"""The error for models that other runtimes cannot run."""
 
 from __future__ import annotations
 
 
 class NotExportedError(ValueError):
-    """Raised for a model that has no counterpart in standard operators; the message says which part has none."""
+    """Raised for a model that standard operators cannot represent; the message names the part that they cannot."""

@@ -14,7 +14,7 @@ IR_VERSION = 9
 
 
 class Graph:
-    """Nodes and constants, in the order in which they were asked for.
+    """Nodes and constants, in the order in which they were requested.
 
     Equal nodes of equal inputs are the same node, and equal constants the same constant.
     """
@@ -51,7 +51,7 @@ class Graph:
         return self._constants[key]
 
     def node(self, operator: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
-        """The name of what an operator gives for these inputs; of several outputs, of the first."""
+        """The name of an operator's output for these inputs, or of the first of several outputs."""
         from onnx import helper
 
         key = operator, inputs, tuple(sorted(attributes.items()))
@@ -71,7 +71,7 @@ class Graph:
         return kept[::-1]
 
     def model(self, name: str, facts: dict[str, str]) -> Any:
-        """The whole as an ONNX model, which is checked; ``facts`` are written beside it."""
+        """The complete ONNX model, which is checked; ``facts`` become its metadata."""
         from onnx import checker, helper
 
         nodes = self._needed()

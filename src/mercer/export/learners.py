@@ -1,4 +1,4 @@
-"""What every kind of model answers, as operators: one function each, registered for its class."""
+"""The outputs of every kind of model, as operators: one function each, registered for its class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Answers = dict[str, Symbol]
 
 @singledispatch
 def answers(model: Any, X: Symbol) -> Answers:
-    """What a model answers to rows."""
+    """The outputs of a model for rows."""
     raise NotExportedError(
         f"{type(model).__name__} is not exported: expected a feature map, a KernelRegressor, KernelClassifier, "
         "KernelPCA, KernelKMeans, KernelCCA or KernelNovelty"
@@ -69,7 +69,7 @@ def linear_values(
     left: Symbol | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """<coef, z> + intercept of prepared rows, in the precision in which the learner has it."""
+    """<coef, z> + intercept of prepared rows, in the precision that the learner uses."""
     fitted, weights = model.map_.fitted_.linear(coef)
     digits = np.float32 if size is None or weights is None else model.precision_for(weights, size)
     Z = mapped(fitted, rows.astype(np.result_type(rows.dtype, digits)))
@@ -212,6 +212,6 @@ def probabilities(model: KernelClassifier, values: Symbol, columns: slice) -> Sy
 @answers.register(ConformalClassifier)
 def _(model: Any, X: Symbol) -> Answers:
     raise NotExportedError(
-        f"{type(model).__name__} answers with intervals or sets that depend on the rows it was calibrated on: export "
-        "its estimator_, which has the predictions"
+        f"{type(model).__name__} returns intervals or sets that depend on its calibration rows: export its "
+        f"estimator_, which makes the predictions"
     )

@@ -31,10 +31,10 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
     ==================================== ===============================================================================
     a feature map                        ``features``
     :class:`mercer.KernelRegressor`      ``prediction``, float64 as from ``predict``
-    :class:`mercer.KernelClassifier`     ``label``, ``decision_values`` and, where there are some, ``probabilities``;
+    :class:`mercer.KernelClassifier`     ``label``, ``decision_values`` and, if available, ``probabilities``;
                                          of several tasks each with ``_0``, ``_1``, ...
     :class:`mercer.learn.KernelPCA`      ``components``
-    :class:`mercer.learn.KernelCCA`      ``variates``, those of the first view
+    :class:`mercer.learn.KernelCCA`      ``variates`` of the first view
     :class:`mercer.learn.KernelKMeans`   ``label`` and ``distances``
     :class:`mercer.learn.KernelNovelty`  ``label`` and ``scores``
     a pipeline of scikit-learn           those of its last step; also of scikit-learn's linear models
@@ -43,15 +43,15 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
     Pipelines may contain Mercer's maps and learners, scikit-learn's linear models and its common steps for columns of
     numbers, column transformers and other pipelines; the message about any other step lists them.
 
-    A row that Mercer refuses (outside the kernel's domain, or with a gap where gaps are errors) has NaN in all outputs
-    that are floats, because a graph raises no errors; a label beside NaN means nothing.
+    For a row that Mercer refuses (outside the kernel's domain, or with a missing value if these are errors), all
+    floating-point outputs are NaN, because a graph cannot raise errors; ignore the label of such a row.
 
     Parameters
     ----------
     model : FeatureMap, learner or Pipeline
         The model, fitted.
     dtype : {"float32", "float64"}, default="float32"
-        The precision of the rows that the graph takes.
+        The precision of the rows that the graph accepts.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
     Raises
     ------
     NotExportedError
-        If a part of the model has no counterpart in standard operators; the message names it.
+        If standard operators cannot represent a part of the model; the message names it.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any
 
 
 def refuse_rows(tracing: Tracing, found: Answers) -> None:
-    """Put NaN in the place of what is answered to rows that the library would refuse."""
+    """Replace the outputs by NaN for rows that the library would refuse."""
     conditions = []
     for one in tracing.refused:
         flags = one.astype(np.float32)

@@ -1,6 +1,6 @@
-"""The array namespace of symbols: what maps ask of an array's own namespace, as nodes of a graph.
+"""The array namespace of symbols: the functions that maps need from an array's namespace, as nodes of a graph.
 
-Where no argument is a symbol the result is an array of NumPy, so that what depends on parameters alone is a constant.
+If no argument is a symbol, the result is a NumPy array, so whatever depends only on parameters is a constant.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def log1p(x: Any) -> Any:
 
 
 def arcsinh(x: Any) -> Any:
-    """asinh(x), which runtimes have in float32 alone."""
+    """asinh(x), which runtimes only provide in float32."""
     if not isinstance(x, Symbol):
         return np.arcsinh(x)
     size = abs(x)
@@ -114,9 +114,9 @@ def argmax(x: Symbol, *, axis: int) -> Symbol:
 
 
 def any(x: Any, **options: Any) -> Any:
-    """Whether a condition holds; of rows, False, and rows for which it holds are refused.
+    """Whether a condition holds; for a condition on rows, False, and rows for which it holds are refused.
 
-    Maps ask this of rows before they raise an error. A graph cannot raise one: what it gives for such rows is NaN.
+    Maps call this before they raise an error about rows. A graph cannot raise errors, so it returns NaN for such rows.
     """
     if not isinstance(x, Symbol):
         return np.any(x, **options)
@@ -130,7 +130,7 @@ def reshape(x: Any, shape: Shape) -> Any:
 
 
 def concat(arrays: Any, *, axis: int = 0) -> Any:
-    """Arrays one after the other along an axis; those without entries are left out."""
+    """Arrays one after the other along an axis, without empty ones."""
     arrays = list(arrays)
     if not is_traced(*arrays):
         return np.concatenate(arrays, axis=axis)
@@ -168,12 +168,12 @@ def take(x: Any, indices: Any, *, axis: int) -> Any:
 
 
 def zeros(shape: Shape, *, dtype: DTypeLike, device: Tracing) -> Symbol:
-    """Zeros; the device is that of a symbol."""
+    """Zeros; ``device`` is the device of a symbol."""
     return device.filled(shape, np.zeros(1, dtype))
 
 
 def ones(shape: Shape, *, dtype: DTypeLike, device: Tracing) -> Symbol:
-    """Ones; the device is that of a symbol."""
+    """Ones; ``device`` is the device of a symbol."""
     return device.filled(shape, np.ones(1, dtype))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..learn.prepare.offsets_and_factors import WIDEST
+from ..learn.prepare.offsets_and_factors import WIDEST, in_precision
 from ..learn.prepare.preparation import Preparation
 from . import namespace as xp
 from .errors import NotExportedError
@@ -14,17 +14,17 @@ from .symbol import Symbol
 
 
 def check_columns(preparation: Preparation) -> None:
-    """Refuse columns that are no numbers."""
+    """Refuse columns that are not numbers."""
     for column in preparation.columns or ():
         if column.holds != "numbers":
             raise NotExportedError(
-                f"column {column.name!r} has {column.holds}, and an exported model takes a matrix of numbers: encode "
-                "the column before the model is fitted"
+                f"column {column.name!r} has {column.holds}, but an exported model accepts only numbers: encode the "
+                f"column before fitting the model"
             )
 
 
 def prepared(preparation: Preparation, X: Symbol) -> Symbol:
-    """Rows as the map of a learner takes them."""
+    """Rows as the map of a learner expects them."""
     check_columns(preparation)
     refuse_infinities(X)
     gaps = None
@@ -45,7 +45,7 @@ def prepared(preparation: Preparation, X: Symbol) -> Symbol:
 
 
 def refuse_infinities(X: Symbol) -> None:
-    """Let rows with an infinity be refused: the region of the training rows would make one a large number."""
+    """Refuse rows with infinities: moving them to the region of the training rows would make them finite."""
     xp.any(abs(X) > float(np.finfo(X.dtype).max))
 
 
@@ -68,7 +68,7 @@ def scaled(preparation: Preparation, X: Symbol) -> Symbol:
         return unit_rows(X)
     if preparation.factor is None:
         return X
-    factor = preparation.factor.astype(X.dtype)
+    factor = in_precision(preparation.factor, X.dtype)
     if preparation.offset is None:
         return X * factor
     found = (X - preparation.offset.astype(X.dtype)) * factor
@@ -84,7 +84,7 @@ def unit_rows(X: Symbol) -> Symbol:
 
 
 def within_reach(X: Symbol) -> Symbol:
-    """Entries as they are, but the logarithm of what goes further than the widest range."""
+    """Entries unchanged within the widest range, growing logarithmically beyond it."""
     away = xp.minimum(abs(X), float(np.finfo(X.dtype).max))
     further = xp.maximum(away - WIDEST, 0.0)
     return xp.where(away > WIDEST, xp.sign(X) * (xp.log1p(further) + WIDEST), X)

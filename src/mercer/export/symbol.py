@@ -1,7 +1,7 @@
 """Arrays without values, whose operations become nodes of a graph.
 
-A map's ``apply`` is a pure function in any array namespace. Applied to a symbol it writes its own program: no map has
-its mathematics twice. Arrays of NumPy that meet a symbol become constants.
+A map's ``apply`` is a pure function in any array namespace. Applied to a symbol, it writes its own program, so that no
+mathematics is written twice. NumPy arrays that are combined with a symbol become constants.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROWS = -1
 
 
 class Tracing:
-    """What belongs to all symbols of one model: the graph, its rows, and which of them are refused.
+    """What the symbols of one model share: the graph, its rows, and the condition for refused rows.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Tracing:
         return self.constant(value).node("Expand", sizes, shape=shape)
 
     def refuse(self, rows: Symbol) -> None:
-        """Let the outputs be NaN for rows for which this holds: the library would raise an error for them."""
+        """Make the outputs NaN for rows that satisfy this condition, for which the library would raise an error."""
         self.refused.append(rows)
 
 
@@ -71,7 +71,7 @@ class Symbol(Traced):
     Parameters
     ----------
     tracing : Tracing
-        What it is a part of.
+        The trace to which it belongs.
     name : str
         The name of the node.
     shape : tuple of int
@@ -80,7 +80,7 @@ class Symbol(Traced):
         The type of the entries.
     """
 
-    __array_ufunc__ = None  # an array of NumPy on the left leaves the operation to the symbol
+    __array_ufunc__ = None  # a NumPy array on the left leaves the operation to the symbol
 
     def __init__(self, tracing: Tracing, name: str, shape: Shape, dtype: np.dtype[Any]):
         self.tracing = tracing
@@ -95,7 +95,7 @@ class Symbol(Traced):
 
     @property
     def device(self) -> Tracing:
-        """Where new arrays beside this one are made: in the same graph."""
+        """The device on which new arrays are created, which means the same graph."""
         return self.tracing
 
     def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
@@ -112,7 +112,7 @@ class Symbol(Traced):
         dtype: DTypeLike | None = None,
         **attributes: Any,
     ) -> Symbol:
-        """What an operator gives for this array and others; in the shape and type of this one unless said."""
+        """The output of an operator for this array and others, with the shape and type of this one by default."""
         inputs = [self.name, *(self.tracing.constant(one).name if not _is_symbol(one) else one.name for one in others)]
         name = self.tracing.graph.node(operator, *inputs, **attributes)
         return Symbol(
@@ -180,7 +180,7 @@ class Symbol(Traced):
         return self.node("Not")
 
     def __bool__(self) -> bool:
-        raise NotExportedError("a step depends on the values of the rows, which a graph cannot ask for")
+        raise NotExportedError("a step depends on the values of the rows, which are unknown in a graph")
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class Symbol(Traced):
     def _sliced(self, axis: int, part: slice) -> Symbol:
         size = self.shape[axis]
         if size == ROWS or part.step not in (None, 1):
-            raise NotExportedError("rows are taken out of a tile, and a graph does not know how many there are")
+            raise NotExportedError("rows are selected from a tile, but their number is unknown in a graph")
         start, stop, _ = part.indices(size)
         if (start, stop) == (0, size):
             return self
@@ -248,14 +248,14 @@ def _is_symbol(value: Any) -> bool:
 
 
 def tracing_of(*values: Any) -> Tracing:
-    """What the symbols among some values belong to."""
+    """The trace to which the symbols among some values belong."""
     return next(value.tracing for value in values if isinstance(value, Symbol))
 
 
 def common(*values: Any, beside: Any = None) -> list[Symbol]:
     """Values as symbols of one type, by NumPy's rules: a Python number takes the type of the arrays.
 
-    Where none of them is a symbol, they become constants in the graph of the one ``beside`` them.
+    If none of them is a symbol, they become constants in the graph of ``beside``.
     """
     tracing = tracing_of(*values, beside)
     dtype = np.result_type(*(value if isinstance(value, int | float | bool) else value.dtype for value in values))
@@ -275,7 +275,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def binary(operator: str, left: Any, right: Any, dtype: DTypeLike | None = None) -> Symbol:
-    """What an operator gives for two arrays entry by entry."""
+    """The output of an operator for two arrays, entry by entry."""
     if operator in ("Mul", "Div"):
         left, right = (_spread(one, other) for one, other in ((left, right), (right, left)))
     ours, theirs = common(left, right)
@@ -283,9 +283,9 @@ def binary(operator: str, left: Any, right: Any, dtype: DTypeLike | None = None)
 
 
 def _spread(value: Any, beside: Any) -> Any:
-    """A number beside float64 as one number for every column.
+    """A number that is combined with float64, as one number for every column.
 
-    onnxruntime merges a factor that is a single number into a matrix product beside it, in float32 whatever its type.
+    onnxruntime merges a scalar factor into an adjacent matrix product, in float32 regardless of its type.
     """
     if isinstance(value, Symbol) or np.size(value) != 1 or beside.dtype != np.float64 or not beside.shape:
         return value
@@ -299,5 +299,5 @@ def is_traced(*values: Any) -> bool:
 
 
 def numbers(values: Any) -> NDArray[np.int64]:
-    """Whole numbers as operators take them."""
+    """Integers in the form that operators expect."""
     return np.asarray(values, dtype=np.int64)

@@ -57,7 +57,7 @@ class Device:
             count = torch.cuda.device_count() if torch.cuda.is_available() else 0
             number = int(name.partition(":")[2] or 0)
             if number >= count:
-                found = f"{count} of them" if count else "none"
+                found = f"{count} of them" if count else f"none{_why_none(torch)}"
                 raise ValueError(f"device={name!r} needs a GPU that torch can use, but torch found {found}")
         return cls(name)
 
@@ -77,6 +77,9 @@ class Device:
     def at(cls, place: Any) -> Device:
         """Return the device that torch knows as ``place``, including the CPU."""
         return cls(ON_THE_PROCESSOR if place.type == "cpu" else f"cuda:{place.index or 0}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (self.name,)  # without the module, which cannot be sent to another process
 
     @cached_property
     def torch(self) -> Any:
@@ -167,6 +170,11 @@ def check_name(name: Any) -> None:
     raise ValueError(f"device must be None, 'cuda', 'cuda:0' and so on, or {ON_THE_PROCESSOR!r}, found {name!r}")
 
 
+def _why_none(torch: Any) -> str:
+    """Say so if torch was built without support for GPUs, which no driver or GPU can mend."""
+    return "" if torch.version.cuda or torch.version.hip else f": torch {torch.__version__} is built for CPUs only"
+
+
 class DeviceTiles:
     """Rows cut into tiles that are halved, with a single warning, if the device has no memory for them.
 
@@ -207,6 +215,6 @@ class DeviceTiles:
         if not self._is_told:
             self._is_told = True
             warn_caller(
-                f"{self.device.name} has no room for {rows} rows at once; continuing with {self.rows}, which takes "
-                "longer"
+                f"{self.device.name} has too little memory for {rows} rows at once; "
+                f"continuing with {self.rows}, which takes longer"
             )

@@ -23,7 +23,7 @@ class Landmarks(NamedTuple):
 
     @classmethod
     def of(cls, landmarks: Tensor) -> Landmarks:
-        """Return those of float64 rows; differences are taken before they are rounded."""
+        """Return the kernel values of float64 rows; differences are computed before they are rounded."""
         origin = landmarks.mean(dim=0)
         shifted = landmarks - origin
         return cls(shifted, (shifted * shifted).sum(dim=1), origin)

@@ -10,7 +10,7 @@ from threading import RLock
 from .._checks import check_choice
 from .device import Device
 
-PRECISIONS = ("float32", "tf32x3", "tf32")
+PRECISIONS = ("float32", "tf32x3", "tf32", "bfloat16")
 
 _current: ContextVar[str] = ContextVar("precision", default="float32")
 _torch_setting = RLock()
@@ -20,15 +20,17 @@ _torch_setting = RLock()
 def precision(name: str) -> Iterator[None]:
     """Set the precision of the matrix products that map float32 rows on a GPU, inside a ``with`` block.
 
-    Maps without a matrix, such as :class:`~mercer.StructuredFourier`, always use float32. So do the solvers of
+    Maps without a matrix, such as :class:`~mercer.StructuredFourier`, always compute in float32. So do the solvers of
     learners, whose conjugate gradients would not converge with less.
 
     Parameters
     ----------
-    name : {"float32", "tf32x3", "tf32"}
+    name : {"float32", "tf32x3", "tf32", "bfloat16"}
         "float32", the default outside such a block, rounds as a CPU does. "tf32x3" uses the tensor cores three times,
         once for the leading and twice for the trailing digits: it is about twice as fast, with errors of about 1e-6 of
-        the largest phase. "tf32" uses them once: it is about four times as fast, with errors of about 3e-4.
+        the largest phase. "tf32" uses them once: it is about four times as fast, with errors of about 3e-4. "bfloat16"
+        is "tf32" with features rounded to bfloat16: ``transform`` of tensors then returns half as many bytes, with
+        errors of about 2e-3. Learners keep features in float32.
 
     Yields
     ------
@@ -57,7 +59,7 @@ def current() -> str:
 
 @contextmanager
 def torch_products(tf32: bool) -> Iterator[None]:
-    """Let torch multiply float32 matrices on the tensor cores in TF32, or not, whatever the program has set.
+    """Let torch multiply float32 matrices on the tensor cores in TF32, or not, regardless of the program's setting.
 
     Torch has one setting for all threads; it is held for as long as it takes to launch the products.
     """

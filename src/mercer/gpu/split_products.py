@@ -34,7 +34,7 @@ class Halves(NamedTuple):
 
     @classmethod
     def of(cls, device: Device, Z: Tensor, scale: Tensor | None = None) -> Halves:
-        """Return those of a float32 matrix, with a scale for numbers at least as large as its own."""
+        """Return the parts of a float32 matrix, with a scale for numbers at least as large as its entries."""
         scale = scale_of(device, Z) if scale is None else scale
         scaled = Z / scale
         high = scaled.half()

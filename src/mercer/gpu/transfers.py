@@ -111,6 +111,9 @@ class RowCopies:
         self._staged = [torch.empty(shape, dtype=kind, pin_memory=device.is_cuda) for _ in range(SLOTS)]
         self._there = [torch.empty(shape, dtype=kind, device=device.place) for _ in range(SLOTS)]
         self._stream = torch.cuda.Stream(device.place) if device.is_cuda else None
+        if self._stream is not None:
+            # Work that is still queued may read what was in this memory before.
+            self._stream.wait_stream(torch.cuda.current_stream(device.place))
         self._copied = [torch.cuda.Event() for _ in range(SLOTS)] if device.is_cuda else []
         self._used = [torch.cuda.Event() for _ in range(SLOTS)] if device.is_cuda else []
         self._next = 0

@@ -170,7 +170,7 @@ class DeviceTriangular:
 
 
 def _invert(device: Device, lower: Tensor, found: Tensor) -> None:
-    """Write the inverse of a triangle, from those of its two halves."""
+    """Write the inverse of a triangle, given the inverses of its two halves."""
     n, torch = lower.shape[0], device.torch
     if n <= SMALL:
         ones = torch.eye(n, dtype=lower.dtype, device=device.place)

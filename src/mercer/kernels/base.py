@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_array
 
-from .._array import Array, canonical_csr, on_gpu, to_numpy
+from .._array import Array, as_stored, canonical_csr, on_gpu, to_numpy
 from .._memory import check_memory
 from .._rows import Rows, as_rows, is_rows
 from .._tiles import TILE, run_tiles
@@ -62,7 +62,7 @@ def located(X: Array) -> Iterator[None]:
 def check_matrix(X: Array, name: str = "X") -> Any:
     """Validate X and return it as a finite float32 or float64 matrix, dense or CSR."""
     with located(X):
-        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
+        return check_array(as_stored(X), accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
 
 
 def first_entry(X: Array, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
@@ -413,7 +413,7 @@ class Kernel(ABC):
         return self.fields_that_stretch(self.column_gradients(X, Y, weights)) if self.scale_powers else {}
 
     def fields_that_stretch(self, columns: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the derivatives with respect to fields that stretch rows, from those of :meth:`column_gradients`.
+        """Return the derivatives with respect to fields that stretch rows, given :meth:`column_gradients`.
 
         Parameters
         ----------

@@ -59,5 +59,5 @@ class Exponential(LearnedBandwidth, DotProduct):
     def series(self, count: int) -> NDArray[np.float64]:
         self.check_resolved()
         n = np.arange(count)
-        with np.errstate(under="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             return np.exp(n * np.log(float(self.gamma)) - gammaln(n + 1.0))

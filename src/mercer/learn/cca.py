@@ -11,16 +11,20 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
+from .._array import dense, is_foreign, to_numpy
 from .._checks import check_positive, check_whole
 from .._random import RandomState
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
+from ..gpu.device import Device, Tensor
+from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after
 from .estimates.time_forecast import DECOMPOSITION, Work, sums_work
+from .features.device_features import tensor_features
 from .features.prepared_rows import Chunk, PreparedRows
 from .machine import KernelMachine
 from .map_choice import check_map_choice
@@ -83,6 +87,11 @@ class View(KernelMachine):
         """Return the features of rows."""
         return self._by_rows(X, self.features_of)
 
+    def tensors(self, X: Matrix, device: Device) -> Tensor:
+        """Return the same on a device, of rows that are few enough to be mapped at once."""
+        prepared = self._by_rows(X, lambda rows, first: dense(rows), len(X), 1)
+        return tensor_features(self.map_, device, prepared.dtype)(device.sent(prepared), 0)
+
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     r"""Canonical correlation analysis with kernels, in one pass over the rows.
@@ -129,8 +138,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -139,6 +149,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         The seed of the maps. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads. None means as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and results agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
         A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
         once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
@@ -207,10 +221,11 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         alpha: float = 0.01,
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -225,6 +240,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.device = device
         self.kernel_y = kernel_y
         self.n_components_y = n_components_y
         self.map_y = map_y
@@ -249,7 +265,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         KernelCCA
             The fitted learner itself.
         """
-        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)))
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
@@ -278,7 +294,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        return extent.sums(copies=3)  # an estimate for both views together; before there is a second one, for the first
+        return extent.sums(copies=3)  # for both views together, or for the first if there is no second yet
 
     def second_view(self, n_columns: int | None = None) -> View:
         """Return the second view, not fitted.
@@ -309,7 +325,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _second(y: Any) -> Matrix:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        Y = check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y")
         return Y[:, None] if Y.ndim == 1 else Y
 
     def _moments(self, rows: PreparedRows) -> Moments:
@@ -317,10 +333,16 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         extent = Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
         check_after(self, extent, rows.passes.context.memory)
 
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)
+        def part(Z: Any, chunk: Chunk) -> Moments:
+            Y = self._second(chunk.y)
+            if is_foreign(Z):  # all features together, since products of targets are not made on the device
+                device = Device.holding(Z)
+                both = device.torch.hstack([Z, self.view_y_.tensors(Y, device).to(Z.dtype)])
+                return Moments.of(both, np.zeros((len(Y), 0)), chunk.weight)
+            return Moments.of(Z, self.view_y_.features(Y).astype(np.float64), chunk.weight)
 
-        return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
+        found = Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
+        return found if rows.passes.device is None else found.parted(widths[0])
 
     def _solve(self, moments: Moments, report: Reporter) -> None:
         centred = moments.centred(True)
@@ -337,6 +359,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.correlations_ = S[:count]
 
     @lazily
+    @in_kind_of_rows
     def transform(self, X: Any, y: Any = None) -> Any:
         """Return the canonical variates of rows.
 
@@ -350,7 +373,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         Returns
         -------
         ndarray of shape (n_samples, n_directions), or tuple of two of these
-            The variates of X; if y is given, a tuple with those of y.
+            The variates of X; if y is given, a tuple of the variates of X and of y.
         """
         check_is_fitted(self)
         U = self.linear_values(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))

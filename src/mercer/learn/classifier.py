@@ -127,8 +127,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     no iterations; it is the fastest and often as accurate, and its sums over the rows can be extended, merged and
     reduced: see ``partial_fit``, ``merge`` and ``forget``.
 
-    Several tasks, with one column of y each, share every pass and every product with the features, and are otherwise
-    learned as each would be alone.
+    Several tasks, with one column of y each, share every pass and every product with the features, but are otherwise
+    learned independently.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         the rows with a coefficient. The kernel matrix of the rows near the margin must fit in memory. With
         ``loss="squared"`` all rows have a coefficient, and their kernel matrix takes 8 n^2 bytes.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
-        The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
-        which needs no iterations. All of them give probabilities: see ``predict_proba``.
+        The loss: the squared hinge of a support vector machine, the logistic loss, or least squares on targets 1 and
+        -1, which needs no iterations. All of them give probabilities: see ``predict_proba``.
     C : float, sequence of floats, "loo", "holdout", "gcv" or "auto", default="auto"
         The weight of the loss relative to ||w||^2 / 2: the inverse of the strength of the regularisation. Of several
         values the one with the smallest mean loss on left-out rows is chosen; of values that hardly differ, the
@@ -213,9 +213,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         1/131,070.
     probabilities : {"calibrated", "laplace"}, default="calibrated"
         How ``predict_proba`` finds probabilities. "calibrated" learns them from rows as if they had been left out.
-        "laplace", for ``loss="logistic"``, takes the mean over what the training rows leave open of the coefficients,
-        as a Gaussian process does by Laplace's approximation: far from all rows that are alike, nothing is certain. The
-        model then keeps 8 D^2 bytes per class, and the solver is "features".
+        "laplace", for ``loss="logistic"``, averages probabilities over the posterior of the coefficients, by Laplace's
+        approximation, as a Gaussian process classifier does: far from all training rows, no class is certain. The model
+        then keeps 8 D^2 bytes per class, and the solver is "features".
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.
@@ -240,8 +240,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -262,9 +263,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     Attributes
     ----------
     classes_ : ndarray, or list of ndarrays
-        The labels, in order; for several tasks, a list with those of each.
+        The labels, in order; for several tasks, a list with the labels of each.
     coef_ : ndarray of shape (1 or n_classes, D)
-        The coefficients: one row per class, or a single row for two classes. Those of several tasks are stacked.
+        The coefficients: one row per class, or a single row for two classes. The rows of several tasks are stacked.
     intercept_ : ndarray of shape (1 or n_classes,)
         The constants that belong to the rows of ``coef_``.
     convergence_ : Report or None
@@ -292,7 +293,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The ``name`` of the solver that was used, the number of operations that was ``expected`` of it, and its
         ``operations`` by the passes that were made. Time plays no part in the choice.
     posterior_ : LaplacePosterior
-        What is left open of the coefficients, with ``probabilities="laplace"``.
+        The posterior of the coefficients, with ``probabilities="laplace"``.
     calibration_ : Calibration or None
         The curves that turn decision values into probabilities, and how they were learned; see Notes. None if there are
         no probabilities.
@@ -339,7 +340,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     >>> bool(model.score(X[1500:], y[1500:]) > 0.97), model.convergence_.converged
     (True, True)
 
-    With the best of several C, on features that are made once:
+    With the best of several C, on features that are computed once:
 
     >>> several = KernelClassifier(n_components=128, C=[0.1, 1.0, 10.0, 100.0], random_state=0).fit(X[:1500], y[:1500])
     >>> several.C_, len(several.penalty_path_.scores)
@@ -379,7 +380,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         columns: str | None = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -427,9 +428,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights of the rows. A row of weight 2 counts as two rows.
         classes : array-like, list of array-likes or None, default=None
-            All labels, or a list with those of every task. Other labels are then refused, and labels without rows are
-            learned as such. None finds the labels by a pass over them, which is not needed if ``loss="squared"`` and
-            the weights of classes are known.
+            All labels, or a list of the labels of every task. Other labels are then refused, and labels without rows
+            count as classes too. None finds the labels in a pass over the rows, which is not needed if
+            ``loss="squared"`` and the weights of classes are known.
 
         Returns
         -------
@@ -470,7 +471,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     @property
     def _ridge_of_one(self) -> float:
         """The ridge penalty that corresponds to C = 1."""
-        # The second derivative of squares and of the squared hinge is 2, that of the logistic loss at most a quarter.
+        # The second derivative is 2 for squares and the squared hinge, and at most a quarter for the logistic loss.
         return 2.0 if self.loss == "logistic" else 0.5
 
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> float | None:
@@ -634,13 +635,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         y : array-like of shape (n_samples,) or (n_samples, n_tasks), or None, default=None
             The labels. None if X is a table, which has its own.
         classes : array-like, list of array-likes or None, default=None
-            All labels that will ever occur, or a list with those of every task. Required in the first call, and
+            All labels that will ever occur, or a list of the labels of every task. Required in the first call, and
             optional later.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights of the rows. A row of weight 2 counts as two rows.
         decay : float, default=1.0
-            What the rows of earlier calls count from now on, as a share of what they counted before. A row that is n
-            calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
+            How much the rows of earlier calls count from now on, as a share of what they counted before. A row that is
+            n calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
             or ``decay=0.5 ** (elapsed / h)`` after a time of h. To drop rows at once, call :meth:`forget` with the
             weights that they have by then.
 
@@ -717,7 +718,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return works_on_landmarks(self, expected_map(self, n_rows), n_rows) or self._works_wide(n_rows, memory)
 
     def _works_wide(self, n_rows: int, memory: int | None) -> bool:
-        """Whether least squares on this many rows does without second moments."""
+        """Whether least squares on this many rows is solved without second moments."""
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     def _suits_exactness(self, several_tasks: bool) -> bool:
@@ -801,7 +802,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return super()._difference(other)
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
-        """Return 1 and -1, and the weights of rows times those of their classes."""
+        """Return 1 and -1, and the weights of rows times the weights of their classes."""
         tasks, weight = Tasks(self.classes_), chunk.weight
         codes = tasks.codes(chunk.y, chunk.first)
         if self._class_weights is not None:
@@ -959,8 +960,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         ``fit`` learns curves from decision values to probabilities, on rows as if they had been left out
         (``calibration_`` says how). With ``loss="logistic"`` probabilities are the softmax of decision values times one
-        number that compensates for the penalty. The most likely class is that of ``predict``. After ``partial_fit``,
-        ``merge`` and ``forget`` there are no probabilities.
+        number that compensates for the penalty. The most likely class is the one that ``predict`` returns. After
+        ``partial_fit``, ``merge`` and ``forget`` there are no probabilities.
 
         Parameters
         ----------
@@ -1009,11 +1010,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         return self._by_rows(X, variances)
 
+    @in_kind_of_rows
     def decision_variance(self, X: Any) -> Any:
-        """Compute the variances of decision values that the training rows leave open.
+        """Compute the posterior variances of decision values.
 
-        They belong to ``decision_function`` as standard deviations do to the predictions of a regressor. Needs
-        ``probabilities="laplace"``.
+        They say how uncertain the results of ``decision_function`` are, as standard deviations do for the predictions
+        of a regressor. Requires ``probabilities="laplace"``.
 
         Parameters
         ----------
@@ -1023,11 +1025,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes), or list of these
-            The variances, as ``decision_function`` has the values.
+            The variances, in the shape of the results of ``decision_function``.
         """
         check_is_fitted(self)
         if not hasattr(self, "posterior_"):
-            raise ValueError(f"variances need probabilities='laplace' in fit, found {self.probabilities!r}")
+            raise ValueError(
+                f"variances require a model fitted with probabilities='laplace', found {self.probabilities!r}"
+            )
         return Tasks(self.classes_).apart(self._variances(X))
 
     @property
@@ -1038,7 +1042,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def log_odds(self, values: Any) -> Any:
         """Convert decision values to values whose softmax gives the calibrated probabilities.
 
-        With ``probabilities="laplace"`` those of ``predict_proba`` depend on more than decision values.
+        With ``probabilities="laplace"``, the probabilities of ``predict_proba`` also depend on the variances of
+        decision values.
 
         Parameters
         ----------
@@ -1057,7 +1062,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if calibration is None:
             raise ValueError(
                 f"this model has no probabilities, because with loss={self.loss!r} only fit learns them, and it was "
-                "trained in batches or is from a file of an earlier version; fit it again, or use loss='logistic'"
+                f"trained in batches or comes from a file of an earlier version; fit it again, or use loss='logistic'"
             )
         tasks = Tasks(self.classes_)
         parts = values if tasks.several else [values]
@@ -1169,7 +1174,7 @@ def calibrated(
     weights: list[Matrix],
     weight: Matrix,
 ) -> Calibration:
-    """Return how decision values become probabilities, learned from those of rows that are left out.
+    """Return how decision values become probabilities, learned from the decision values of left-out rows.
 
     If there are few rows, each is left out by itself. Otherwise some are left out all at once: a few steps from the
     solution bring the objective without them close to its minimum.

@@ -1,13 +1,13 @@
-r"""The space in which clusters lie: the features of a map, or those of landmarks, which are never computed.
+r"""The space in which clusters lie: the features of a map, or the features of landmarks, which are never computed.
 
 With landmarks L and the factor T of :math:`k(L, L) = T T^\top`, the features of a row are :math:`T^{-1} k(L, x)`. Means
 of features are :math:`T^{-1}` times means of kernel values, and the inner product of a centre c and a row is
-:math:`k(x, L) T^{-\top} c`: a pass takes n D operations for every centre, and none of the n D^2 that whitened features
-take. Distances are then those of the kernel itself,
+:math:`k(x, L) T^{-\top} c`: a pass takes n D operations for every centre, and saves the n D^2 operations of whitened
+features. Distances are then the distances of the kernel itself,
 
 .. math:: k(x, x) - 2 k(x, L) T^{-\top} c + \|c\|^2
 
-which exceed distances among features by the part of a row that the landmarks miss, and that is the same for all
+which exceed the distances between features by the part of a row that the landmarks miss; this part is the same for all
 centres.
 """
 
@@ -22,18 +22,22 @@ from .._array import squares
 from .._tiles import single_threaded_blas
 from ..kernels import Kernel
 from .features.feature_matrix import FeatureChunk, Features
+from .features.prepared_rows import PreparedRows
 from .solvers.landmarks import LandmarkRoot
 
 Matrix = NDArray[np.float64]
 
+LENGTH_ROWS = 65536
+"""The number of rows that are read at once where only k(x, x) is computed."""
+
 
 class Centres(NamedTuple):
-    """Centres in the form that distances from rows require.
+    """Centres in the form that is needed to compute distances from rows.
 
     Parameters
     ----------
     points : ndarray of shape (n_clusters, D)
-        What features are multiplied by.
+        The vectors by which features are multiplied.
     lengths : ndarray of shape (n_clusters,)
         The squared lengths of the centres.
     """
@@ -43,8 +47,11 @@ class Centres(NamedTuple):
 
     def distances(self, Z: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
         """Return the squared distances of rows with features Z and squared lengths ``own``."""
-        products = Z @ self.points.astype(Z.dtype).T
-        return np.maximum(own[:, None] - 2 * products + self.lengths.astype(Z.dtype), 0)
+        return self.distances_of(Z @ self.points.astype(Z.dtype).T, own)
+
+    def distances_of(self, products: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+        """Return them from the products of features with points."""
+        return np.maximum(own[:, None] - 2 * products + self.lengths.astype(products.dtype), 0)
 
 
 class FeatureSpace:
@@ -68,12 +75,20 @@ class FeatureSpace:
         return Centres(C, squares(C))
 
     def sums(self, totals: Matrix) -> Matrix:
-        """Return the sums of coordinates of rows, from those of their features."""
+        """Return the sums of coordinates of rows, from the sums of their features."""
         return totals
 
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:
         """Return the squared lengths of the rows of a chunk with features Z."""
         return squares(Z)
+
+    @property
+    def known_lengths(self) -> NDArray[Any] | None:
+        """The squared lengths of all rows, if they are not those of their features."""
+        return None
+
+    def measure(self, rows: PreparedRows) -> None:
+        """Compute the lengths of all rows, if features are computed without :attr:`features`."""
 
 
 class LandmarkSpace(FeatureSpace):
@@ -122,3 +137,11 @@ class LandmarkSpace(FeatureSpace):
 
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:
         return self._lengths[chunk.rows]
+
+    @property
+    def known_lengths(self) -> NDArray[Any]:
+        return self._lengths
+
+    def measure(self, rows: PreparedRows) -> None:
+        for chunk in rows.chunks(LENGTH_ROWS):
+            self._lengths[chunk.first : chunk.last] = self._kernel.diag(chunk.X)

@@ -28,6 +28,7 @@ from .._tiles import single_threaded_blas
 from ..data import ArrayTable, Table
 from ..data.block import part_of
 from ..data.table_rows import placed
+from ..gpu.exchange import in_kind_of_rows
 from ..kernels import Kernel
 from ..maps.executor import features
 from ..maps.nystrom_parameters import restored
@@ -50,6 +51,7 @@ class ColumnEffects(KernelMachine):
 
     coef_: NDArray[Any]
 
+    @in_kind_of_rows
     def gradient(self, X: Any) -> Matrix:
         r"""Compute the derivatives of decision values with respect to the columns.
 
@@ -86,6 +88,7 @@ class ColumnEffects(KernelMachine):
             parts.append(np.stack(each, axis=1))
         return self._by_output(np.concatenate(parts))
 
+    @in_kind_of_rows
     def explain(self, X: Any, baseline: Any = None, n_points: int | None = None) -> Matrix:
         """Divide the decision values of rows among the columns.
 
@@ -104,8 +107,8 @@ class ColumnEffects(KernelMachine):
         Returns
         -------
         ndarray of shape (n_rows, n_features_in_) or (n_rows, n_outputs, n_features_in_)
-            The contribution of every column to the decision value. The sum over columns is the decision value minus
-            that at the baseline, inside the region of the rows of ``fit`` and up to the precision of the integral.
+            The contribution of every column to the decision value. The sum over columns is the decision value minus the
+            one at the baseline, inside the region of the rows of ``fit`` and up to the precision of the integral.
 
         Examples
         --------
@@ -205,7 +208,7 @@ class ColumnEffects(KernelMachine):
                 raw = part_of(block.X, slice(start, start + ROWS_AT_ONCE))
                 numbers = range(first + start, first + start + raw.shape[0])
                 yield raw, np.asarray(double(dense(to_numpy(placed(table, self.preparation_, raw, numbers)))))
-        self.preparation_.new_gaps.clear()
+        self.preparation_.new_entries.clear()
 
     def _slopes(self, prepared: Matrix) -> Matrix:
         """Return derivatives of decision values with respect to prepared columns: (n_rows, n_outputs, n_prepared)."""

@@ -20,9 +20,9 @@ class FitContext:
     """How one fit is run, apart from the arguments of the learner, which say what is learned.
 
     ``fit`` of a learner uses the default; :func:`mercer.persist.train` and :class:`mercer.choose.Search` create their
-    own and pass it to ``fit_table``. The model depends on nothing in it except ``preparation``, which replaces what
-    would be learned about the columns, and ``warm_start``, which changes where a solver starts and so the last digits
-    of its result.
+    own and pass it to ``fit_table``. Only two of its fields affect the model: ``preparation``, which replaces what
+    would be learned about the columns, and ``warm_start``, which changes where a solver starts and therefore the last
+    digits of its result.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class FitContext:
         Whether the targets of a regression are codes of classes, 1 and -1, so that leave-one-out predictions with the
         correct sign are counted. The regressor then has ``hits_``, their share for every alpha.
     preparation : Preparation or None, default=None
-        How rows are prepared, if that is already known, including the scales of learned columns. A learner that leaves
-        its kernel to a pilot chooses among the scales that such a preparation can have.
+        How rows are prepared, if that is already known, including the scales of learned columns. A learner whose kernel
+        is chosen by a pilot then considers only the scales that such a preparation can have.
     device : Device or None, default=None
         Where to compute if the ``device`` of the learner is None. If both are None, this is the CPU.
 

@@ -17,6 +17,8 @@ from .._memory import as_bytes
 from .._random import RandomState, Stream
 from .._tiles import sum_in_order
 from ..data import Table
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import Leaf, floats
 from ..scale import lazily
@@ -25,10 +27,11 @@ from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import Work, features_work, steps_left
+from .features.device_features import DeviceFeatures
 from .features.feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
 from .features.partitioned_features import HeldPart, PartitionedFeatures, made
 from .features.prepared_rows import PreparedRows
-from .fitting.placement import landmark_root
+from .fitting.placement import landmark_root, placement_of
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .passes.checkpoint_state import Arrays
@@ -36,6 +39,8 @@ from .passes.fit_passes import after_chunks
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress
 from .solvers.choice import has_landmark_values, has_many_landmarks
+from .statistics.device_clusters import device_moved, device_nearest
+from .statistics.device_sums import RowValues
 
 Matrix = NDArray[np.float64]
 
@@ -44,7 +49,7 @@ USUAL_PASSES = 15
 SEED_ROWS = 100
 """The number of rows per cluster from which the first centres are drawn."""
 EQUAL = 1e-6
-"""Inertias that differ by no more than this share are those of the same clusters."""
+"""Inertias that differ by no more than this share are taken to belong to the same clusters."""
 
 
 class Clustering(NamedTuple):
@@ -62,7 +67,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     by k-means++. With ``batch_rows``, each step uses only that many rows, taken in turn, and centres move by smaller
     and smaller shares; this is for far more rows than are needed. With :class:`mercer.Nystrom` and at least 512
     landmarks, but fewer than rows, no whitened features are computed: centres are combinations of plain kernel values,
-    and distances from them are those of the kernel itself.
+    and distances from them are the distances of the kernel itself.
 
     Parameters
     ----------
@@ -105,8 +110,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -115,6 +121,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads. None means as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and results agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
         A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
         once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
@@ -175,10 +185,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         memory: MemoryArgument = None,
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -193,6 +204,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.device = device
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -216,7 +228,25 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         KernelKMeans
             The fitted learner itself.
         """
-        return self.fit_table(self.table_to_fit(X, y), FitContext())
+        return self.fit_table(self.table_to_fit(X, y), FitContext(device=Device.of(X)))
+
+    @in_kind_of_rows
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]:
+        """Fit clusters to rows and return those of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The number of the nearest centre, for every row.
+        """
+        return self.fit(X).labels_
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if sample_weight is not None:
@@ -245,7 +275,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             found.append(self._ended(design, space, centres, start))
             left = (len(starts) - len(found)) * [round(np.mean([one.n_iter for one in found]))]
             design.passes.report.expect(self._passes(design.n_rows, width, left))
-        # The first of those that are equal to rounding, so that its digits do not decide how clusters are numbered.
+        # The first of those that agree up to rounding, so that rounding does not decide how clusters are numbered.
         least = min(one.inertia for one in found)
         best = next(one for one in found if one.inertia <= least * (1.0 + EQUAL))
         settled = space.centres(best.centres)
@@ -265,7 +295,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """The features of all rows."""
         width = self.map_.n_components_
         if rows.passes.partitions is None:
-            return feature_matrix(rows, space.features, width, False, self.n_jobs, most)
+            return clustered_features(self, rows, space, self.n_jobs, most)
         parts = rows.passes.partitions.parts
         room = most if parts.room is None else min(most, parts.room)
         making = partial(made, rows.apart(self.n_jobs), partial(clustered_rows, self, room / rows.n_rows))
@@ -357,8 +387,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             others = (int(self.n_init) - start - 1) * [max(passes + here - 1, 1)]
             design.passes.report.expect(self._passes(design.n_rows, design.width, [here, *others]))
             if self.batch_rows is None:
-                tell = design.passes.begin("clusters")
-                sums, counts, inertia = moved(design, space, design.chunks(), centres, tell)
+                sums, counts, inertia = all_moved(design, space, centres, "clusters")
                 centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
             else:
                 centres, weight, inertia = self._in_batches(design, space, centres, weight)
@@ -369,7 +398,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             last = design.passes.report.objective = inertia
             if checkpoint is not None:
                 checkpoint.put(name, (centres, weight, np.array([last, passes])))
-        inertia = moved(design, space, design.chunks(), centres, design.passes.begin("inertia"))[2]
+        inertia = all_moved(design, space, centres, "inertia")[2]
         design.passes.report.objective = inertia
         return Clustering(centres, inertia, passes)
 
@@ -394,6 +423,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _distances(self, X: Any) -> NDArray[Any]:
         """Return squared distances to the centres."""
         centres, is_plain = Centres(self.centres_, self.centre_lengths_), self._is_plain
+        device = Device.named(self.device) or Device.of(X)
+        if device is not None:
+            return self._distances_on(device, X, centres)
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
             Z = self.features_of(prepared, first)
@@ -401,9 +433,28 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         return self._by_rows(X, part)
 
+    def _distances_on(self, device: Device, X: Any, centres: Centres) -> NDArray[Any]:
+        """Return the same, computed on a device."""
+        torch, is_plain = device.torch, self._is_plain
+
+        def values(dtype: Any) -> RowValues:
+            points = device.sent(centres.points.T, dtype)
+
+            def products_and_lengths(Z: Any) -> Any:
+                return torch.hstack([Z @ points, torch.linalg.vector_norm(Z, dim=1, keepdim=True).square_()])
+
+            return RowValues(device, self.map_, products_and_lengths, len(centres.points) + 1, dtype)
+
+        def part(prepared: Any, found: NDArray[Any]) -> NDArray[Any]:
+            own = self.map_.kernel_.diag(prepared) if is_plain else found[:, -1]
+            return centres.distances_of(found[:, :-1], own)
+
+        return self.values_on_device(X, values, part)
+
     @lazily
+    @in_kind_of_rows
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the distances of rows to all centres, among features; with many landmarks, those of the kernel itself.
+        """Return the distances of rows to all centres: of features or, with many landmarks, of the kernel itself.
 
         Parameters
         ----------
@@ -419,6 +470,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return np.sqrt(self._distances(X))
 
     @lazily
+    @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the clusters of rows.
 
@@ -435,19 +487,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         check_is_fitted(self)
         return self._distances(X).argmin(axis=1).astype(np.int32)
 
+    @in_kind_of_rows
     def memberships(self, X: Any, fuzziness: float = 2.0) -> NDArray[Any]:
         r"""Return how much rows belong to every cluster, as shares that sum to 1.
 
-        They are those of fuzzy k-means: the inverse squared distances to the centres to the power
-        :math:`1 / (m - 1)`, with the fuzziness m, divided by their sum. A row at a centre belongs to it alone, and the
-        largest share is that of ``predict``.
+        They are the memberships of fuzzy k-means: the inverse squared distances to the centres to the power
+        :math:`1 / (m - 1)`, with the fuzziness m, divided by their sum. A row at a centre belongs to that centre only,
+        and the largest share belongs to the cluster that ``predict`` returns.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
             The rows, in memory or as a table from :func:`mercer.data.open`.
         fuzziness : float, default=2.0
-            A number above 1: near 1, every row belongs to one cluster; the larger it is, the more shares are alike.
+            A number above 1: near 1, every row belongs to one cluster; the larger it is, the more equal the shares are.
 
         Returns
         -------
@@ -517,6 +570,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return tags
 
 
+def all_moved(
+    design: FeatureMatrix, space: FeatureSpace, coordinates: Matrix, what: str
+) -> tuple[Matrix, Matrix, float]:
+    """Return the same as :func:`moved` for all rows, in one pass."""
+    if isinstance(design, DeviceFeatures):
+        totals, counts, inertia = device_moved(design, space.centres(coordinates), space.known_lengths, what)
+        return space.sums(totals), counts, float(inertia[0])
+    tell = design.passes.begin(what)
+    return moved(design, space, design.chunks(), coordinates, tell)
+
+
 def moved(
     design: FeatureMatrix,
     space: FeatureSpace,
@@ -559,25 +623,42 @@ def sums_moved(
 
 
 class ClusteredRows(NamedTuple):
-    """The features of the rows of a partition, and where their clusters lie."""
+    """The features of the rows of a partition, and the space in which their clusters lie."""
 
     design: FeatureMatrix
     space: FeatureSpace
 
     def chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[FeatureChunk]:
-        """Those of all rows, or some."""
+        """The features of all rows, or of some."""
         return self.design.chunks(rows)
 
 
 def clustered_rows(machine: KernelKMeans, room: float, rows: PreparedRows) -> ClusteredRows:
-    """The features of the rows of a partition, held where they take no more than ``room`` bytes a row."""
-    space, width = machine.space_there(rows), machine.map_.n_components_
-    design = feature_matrix(rows, space.features, width, False, rows.passes.n_jobs, room * rows.n_rows)
-    return ClusteredRows(design, space)
+    """The features of the rows of a partition, kept if they take at most ``room`` bytes per row."""
+    space = machine.space_there(rows)
+    return ClusteredRows(clustered_features(machine, rows, space, rows.passes.n_jobs, room * rows.n_rows), space)
+
+
+def clustered_features(
+    machine: KernelKMeans, rows: PreparedRows, space: FeatureSpace, n_jobs: int | None, most: float
+) -> FeatureMatrix:
+    """The features of rows, kept if they take at most this many bytes or, on a device, if they fit in its memory."""
+    width = machine.map_.n_components_
+    if rows.passes.device is None:
+        return feature_matrix(rows, space.features, width, False, n_jobs, most)
+    space.measure(rows)
+    place = placement_of(rows.passes)
+    if rows.n_rows * width * rows.dtype.itemsize > place.room(machine, 0, None):
+        return place.streamed(rows, machine.map_, False, n_jobs)
+    held: FeatureMatrix = place.held(rows, width, False, n_jobs)
+    place.fill(held, rows, machine.map_, slice(0, width))
+    return held
 
 
 def moved_there(centres: Centres, part: HeldPart, argument: None) -> tuple[Matrix, ...]:
     design, space = part.features
+    if isinstance(design, DeviceFeatures):
+        return device_moved(design, centres, space.known_lengths, "clusters")
     return sums_moved(design, space, design.chunks(), centres, None)
 
 
@@ -590,6 +671,8 @@ def nearest(design: FeatureMatrix, space: FeatureSpace, centres: Centres) -> NDA
     """Return the number of the nearest centre, for every row."""
     if isinstance(design, PartitionedFeatures):
         return np.concatenate(list(design.parts.each(partial(nearest_there, centres))))
+    if isinstance(design, DeviceFeatures):
+        return device_nearest(design, centres, space.known_lengths)
     labels = np.empty(design.n_rows, dtype=np.int32)
 
     def work(part: FeatureChunk) -> tuple[Matrix]:

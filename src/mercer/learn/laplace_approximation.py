@@ -1,14 +1,15 @@
-r"""What the rows leave open of a logistic regression: Laplace's approximation to a Gaussian process of classes.
+r"""The posterior of a logistic regression: Laplace's approximation to a Gaussian process classifier.
 
-The coefficients of least loss are the most likely ones if those of a class are normal with the variance C. About them
-the logarithm of the posterior is nearly quadratic, with :math:`H / C` as its Hessian, where :math:`H = I + C Z^\top W
-Z` and W has p (1 - p) on its diagonal. A decision value is then nearly normal, with the variance :math:`C\, z^\top
-H^{-1} z`, and C times what landmarks miss of k(x, x) (Rasmussen and Williams, Gaussian processes for machine learning,
-2006, section 3.4). Classes of a softmax are taken one by one, as if their coefficients were independent.
+The coefficients with the smallest loss are the most likely ones if the coefficients of a class are normal with the
+variance C. Near them, the logarithm of the posterior is nearly quadratic, with :math:`H / C` as its Hessian, where
+:math:`H = I + C Z^\top W Z` and W has p (1 - p) on its diagonal. A decision value is then nearly normal, with the
+variance :math:`C\, z^\top H^{-1} z`, plus C times the part of k(x, x) that landmarks miss (Rasmussen and Williams,
+Gaussian processes for machine learning, 2006, section 3.4). Classes of a softmax are treated one by one, as if their
+coefficients were independent.
 
-The probability of a class is the mean of the sigmoid over this normal distribution. Of several classes, decision values
-are divided by :math:`\sqrt{1 + \pi v / 8}`, with v the variance of the difference between the two largest: for two
-classes that is close to the mean, and the order of classes stays.
+The probability of a class is the mean of the sigmoid over this normal distribution. For several classes, decision
+values are divided by :math:`\sqrt{1 + \pi v / 8}`, where v is the variance of the difference between the two largest:
+for two classes this is close to the mean, and the order of the classes does not change.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from .losses import Loss
 Matrix = NDArray[np.float64]
 
 WIDTH = 1.6
-"""Of the normal distribution whose cumulative function is nearest to the sigmoid, about."""
+"""The approximate variance of the normal distribution whose cumulative function is closest to the sigmoid."""
 POINTS = np.linspace(-8.0, 8.0, 129)
-"""Deviations from the mean at which the sigmoid is compared with that function."""
+"""The deviations from the mean at which the sigmoid is compared with that function."""
 SHARES = np.exp(-0.5 * POINTS**2) / np.exp(-0.5 * POINTS**2).sum()
 
 
 class LaplacePosterior(NamedTuple):
-    """The factors of H, one for every column of decision values.
+    """The factors of the Hessian H, one for every column of decision values.
 
     Attributes
     ----------
     factors : ndarray of shape (n_columns, width, width)
-        Lower triangles; with an intercept the last row and column are its own.
+        Lower triangles; if there is an intercept, the last row and column belong to it.
     """
 
     factors: Matrix
 
     @classmethod
     def of(cls, design: Design, loss: Loss, W: Matrix, intercept: bool) -> LaplacePosterior:
-        """That of a design at the coefficients W of least loss, which is scaled by C."""
+        """Return the posterior of a design at the coefficients W with the smallest loss, which is scaled by C."""
         width, columns = len(W), W.shape[1]
         check_room(3 * 8 * columns * width**2, "the factors of Laplace's approximation", None)
         curvatures = loss.curvature(design.products(W, "decision values"))
@@ -59,12 +60,13 @@ class LaplacePosterior(NamedTuple):
                 factor[:] = np.linalg.cholesky(hessian)
             except np.linalg.LinAlgError:
                 raise ValueError(
-                    "probabilities='laplace' needs a Hessian whose digits are not lost: lower C, or give float64 rows"
+                    "probabilities='laplace': the Hessian is not positive definite in this precision: lower C, or use "
+                    "float64 rows"
                 ) from None
         return cls(factors)
 
     def variances(self, Z: NDArray[np.floating], C: float, missed: Matrix | None = None) -> Matrix:
-        """The variances of decision values at rows with these features, one column each."""
+        """Return the variances of the decision values of rows with these features, one column per class."""
         rows = Z.astype(np.float64, copy=False)
         if rows.shape[1] < self.factors.shape[1]:
             rows = np.column_stack([rows, np.ones(len(rows))])
@@ -74,7 +76,7 @@ class LaplacePosterior(NamedTuple):
 
 
 def integrated(values: NDArray[np.floating], variances: Matrix) -> Matrix:
-    """Values whose softmax has the mean probabilities of a task, from its decision values and their variances."""
+    """Return values whose softmax gives the mean probabilities of a task, given decision values and variances."""
     wide: Matrix = values.astype(np.float64)
     if wide.ndim == 1:
         return log_odds_of_means(wide, variances[:, 0])
@@ -84,10 +86,10 @@ def integrated(values: NDArray[np.floating], variances: Matrix) -> Matrix:
 
 
 def log_odds_of_means(values: Matrix, variance: Matrix) -> Matrix:
-    """The log-odds of the mean sigmoid of normal numbers.
+    """Return the log-odds of the mean sigmoid of normal variables.
 
-    The cumulative normal function has its mean in closed form, and what the sigmoid differs from it by is small and
-    smooth: its mean is a sum over points.
+    The mean of the cumulative normal function is known in closed form. Its difference from the sigmoid is small and
+    smooth, so the mean of the difference is computed as a sum over points.
     """
     away, deviation = -np.abs(values), np.sqrt(variance)
     other = ndtr(away / np.sqrt(WIDTH**2 + variance))

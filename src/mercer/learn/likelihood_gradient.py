@@ -1,15 +1,16 @@
-r"""How the marginal likelihood changes with the kernel: the gradient in its fields and in a scale for every column.
+r"""The gradient of the marginal likelihood with respect to the fields of the kernel and one scale per column.
 
-With the features z of a row about their mean, targets y about theirs, weight s, residual r, coefficients w, noise of
-the variance :math:`\sigma^2` under which the targets are likeliest, and A the second moments of features plus alpha,
-the derivative of the logarithmic density with respect to z is
+Let z be the centred features of a row, y its centred targets, s its weight, r its residual, w the coefficients,
+:math:`\sigma^2` the noise variance with the highest likelihood, and A the second moments of the features plus alpha.
+The derivative of the log-density with respect to z is
 
 .. math:: g = s \Bigl(\frac{r}{\sigma^2}\, w - A^{-1} z\Bigr),
 
-summed over targets, and the chain rule of the map takes it back to rows and to the kernel. Landmarks L move with the
-kernel too: features are :math:`k(x, L) R` with :math:`R R^\top = k(L, L)^{-1}`, whose change adds the sum of
+summed over targets, and the chain rule of the map leads back to the rows and the kernel. Features of landmarks L depend
+on the kernel in two ways: features are :math:`k(x, L) R` with :math:`R R^\top = k(L, L)^{-1}`, whose change adds the
+sum of
 :math:`-\tfrac{1}{2} R B R^\top` times the change of :math:`k(L, L)`, with :math:`B = \alpha A^{-1} - I + \alpha
-w w^\top / \sigma^2`. At the noise of largest likelihood its own change does not count.
+w w^\top / \sigma^2`. Since the noise maximises the likelihood, its own change does not contribute.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ class LikelihoodGradient(NamedTuple):
     Attributes
     ----------
     alpha : float
-        With respect to that of alpha.
+        With respect to the logarithm of alpha.
     fields : dict of ndarray
-        With respect to those of the kernel's fields, by their names in ``kernel_.get_params()``: numbers, or one number
-        per column. Of sums and products of kernels, only with landmarks.
+        With respect to the logarithms of the kernel's fields, by their names in ``kernel_.get_params()``: numbers, or
+        one number per column. For sums and products of kernels, they are available only with landmarks.
     columns : ndarray of shape (n_prepared_columns,)
-        With respect to those of factors by which prepared columns are multiplied.
+        With respect to the logarithms of factors by which prepared columns are multiplied.
     """
 
     alpha: float
@@ -58,7 +59,7 @@ class LikelihoodSlopes:
     Parameters
     ----------
     moments : Moments
-        Those of all rows.
+        The moments of all rows.
     posterior : Posterior
     """
 
@@ -71,7 +72,7 @@ class LikelihoodSlopes:
         self._noise, self._inverse = evidence.noise, scipy.linalg.cho_solve(posterior.factor, np.eye(len(self._coef)))
 
     def at(self, Z: Matrix, Y: Matrix, weight: Matrix | None) -> Matrix:
-        """The derivatives with respect to these features."""
+        """Return the derivatives with respect to these features."""
         about = Z - self.posterior.feature_mean
         residuals = Y - self._target_mean - about @ self._coef
         found = (residuals / self._noise) @ self._coef.T - len(self._noise) * about @ self._inverse
@@ -79,21 +80,21 @@ class LikelihoodSlopes:
 
     @property
     def products(self) -> Matrix:
-        """B, summed over targets: the products of the features of all rows and these derivatives."""
+        """Return B, summed over targets: the products of the features of all rows and these derivatives."""
         alpha, held = self.posterior.alpha, len(self._noise)
         found = held * (alpha * self._inverse - np.eye(len(self._inverse)))
         return found + alpha * (self._coef / self._noise) @ self._coef.T
 
     @property
     def of_alpha(self) -> float:
-        """The derivative with respect to the logarithm of alpha; with respect to that of k it is minus this one."""
+        """Return the derivative with respect to log(alpha), which is minus the derivative with respect to log(k)."""
         return -0.5 * float(np.trace(self.products))
 
 
 def likelihood_gradient(
     map: FeatureMap, slopes: LikelihoodSlopes, parts: Iterator[tuple[Any, Matrix, Matrix, Matrix | None]]
 ) -> LikelihoodGradient:
-    """The gradient of the likelihood in the kernel of a map.
+    """Return the gradient of the likelihood with respect to the kernel of a map.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.in_memory import check_extreme_weights
 from ..data.partitioned_files import PartitionedFiles
 from ..data.table_rows import placed
 from ..data.times import TIMES
@@ -41,10 +42,10 @@ from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
 from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
-from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.input_rows import as_in_fit, checked_rows, refuse_path
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
-from .statistics.device_sums import LinearValues, device_sums
+from .statistics.device_sums import RowValues, device_sums
 from .training_rows.origin import remember
 from .training_rows.region import Extremes, Region, decays
 
@@ -62,12 +63,12 @@ def columns_of_rows(blocks: Iterable[Block]) -> SeenColumns | None:
 
 
 def joined_columns(ours: SeenColumns | None, theirs: SeenColumns | None) -> SeenColumns | None:
-    """Those of both sets of rows."""
+    """Return the kinds and levels of both sets of rows."""
     return None if ours is None or theirs is None else ours.joined(theirs)
 
 
 def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
-    """What a preparation needs to know of all rows."""
+    """What a preparation needs to know about all rows."""
     return preparation.summed_up((block.X, block.weight) for block in blocks)
 
 
@@ -77,7 +78,7 @@ def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
 
 
 class Matched(ArrayTable):
-    """Rows of a table, starting with number ``first``, whose columns already are those of the model."""
+    """Rows of a table, starting with number ``first``, whose columns are already the columns of the model."""
 
     def __init__(self, table: Table, X: Any, first: int):
         super().__init__(X)
@@ -96,7 +97,7 @@ class MapDraft(NamedTuple):
 
 
 def row_stream(seed: int) -> Stream:
-    """Return the stream that samples rows, which is that of ``map.fit`` with this seed."""
+    """Return the stream that samples rows, which is the stream of ``map.fit`` with this seed."""
     return Stream(seed).child("rows")
 
 
@@ -145,7 +146,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         map: MapArgument = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -194,6 +195,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             The table that :meth:`fit_table` expects.
         """
         self.check_arguments()
+        refuse_path(X)
         return self._labelled(*as_given(X, y, sample_weight), reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
@@ -237,6 +239,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             weight = _check_sample_weight(to_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
+            check_extreme_weights(weight)
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
@@ -298,7 +301,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             adopt_columns(self, table)
             return table
         matched = matched_columns(self, table)
-        matched.head()  # not that of the table, which may have faults in other columns
+        matched.head()  # not the error of the table, which may have faults in other columns
         return as_in_fit(matched, self.preparation_)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
@@ -360,11 +363,16 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """What should be done about missing values."""
         return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
+    @property
+    def asked_unknown(self) -> str:
+        """What should be done about levels that ``fit`` has not seen."""
+        return self.unknown
+
     def _new_preparation(self) -> Preparation:
         """Return the requested preparation, before it has learned anything."""
         names = getattr(self, "feature_names_in_", None)
         make = Preparation.automatic if self.prepares_columns else Preparation
-        return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        return make(self.asked_scale, self.asked_missing, self.asked_unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all pending needs and also take a sample.
@@ -442,7 +450,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             raise ValueError("the fitted values overflow: scale the rows, targets or weights down")
 
     def for_parts(self) -> tuple[Any, ...]:
-        """Return how this machine is made again where partitions are, without what only this process needs.
+        """Return how to recreate this machine where the partitions are, without what only this process needs.
 
         Returns
         -------
@@ -494,7 +502,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """Return the sums over all rows of the results of ``part`` for a chunk's features, each of size ``held``.
 
         A ``watcher`` is shown all features. On a device, features are tensors. The rows of partitions are summed where
-        they are, by copies of ``part`` and of this machine, which must therefore hold nothing of the rows.
+        they are, by copies of ``part`` and of this machine, neither of which may therefore contain any rows.
         """
         if rows.passes.partitions is not None:
             apart = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
@@ -563,7 +571,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         intercept : ndarray of shape (n_outputs,)
             The constants.
         result : dtype or None, default=None
-            The type of the result, in which the constants are added. None means that of the rows.
+            The type of the result, in which the constants are added. None means the type of the rows.
         size : ndarray of shape (n_outputs,) or None, default=None
             The size of the values: products are computed in float64 if those in float32 would be wrong by more than a
             small share of it.
@@ -609,20 +617,43 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     ) -> NDArray[Any]:
         """Return the same from a device, in blocks that are large enough for it."""
         digits = np.float32 if size is None else self.precision_for(coef, size)
-        values: dict[Any, LinearValues] = {}
+        values = cache(lambda dtype: RowValues.linear(device, self.map_, coef, dtype))
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             used = np.result_type(dtype, digits)
-            if used not in values:
-                values[used] = LinearValues(device, self.map_, coef, used)
-            found = values[used](prepared, first)
+            found = values(used)(prepared, first)
             if left is not None:
                 found = found * left(prepared)[:, None]
             return (found + intercept.astype(np.result_type(used, result or dtype))).astype(result or dtype, copy=False)
 
         return self._by_rows(X, products, DEVICE_ROWS, 1)
+
+    def values_on_device(
+        self,
+        X: Any,
+        values: Callable[[Any], RowValues],
+        finish: Callable[[Any, NDArray[Any]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Return values of rows that are computed from features on a device.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+        values : callable
+            Returns what is computed on the device, in the precision that it is given.
+        finish : callable
+            Returns the results, given prepared rows and what was computed on the device.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs)
+            The results.
+        """
+        made = cache(values)
+        return self._by_rows(X, lambda rows, first: finish(rows, made(rows.dtype)(rows, first)), DEVICE_ROWS, 1)
 
     def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
         """Return the precision for products with weights, which are large and cancel if features are dependent.
@@ -683,20 +714,20 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
         together = together or min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
         threads, n_rows = self.n_jobs if n_jobs is None else n_jobs, X.shape[0]
-        if 0 < n_rows <= together:  # one call is enough, and for a single row it is what takes the time
+        if 0 < n_rows <= together:  # one call is enough; for a single row, calls take most of the time
             found: list[NDArray[Any]] = []
             run_tiles(lambda rows: found.append(part(rows)), n_rows, together, threads)
             out = found[0]
         else:
             head = part(slice(0, 1))
-            self.preparation_.new_gaps.clear()  # this row is processed again
+            self.preparation_.new_entries.clear()  # this row is processed again
             out = np.empty((n_rows, *head.shape[1:]), dtype=head.dtype)
 
             def fill(rows: slice) -> None:
                 out[rows] = part(rows)
 
             run_tiles(fill, n_rows, together, threads)
-        self.preparation_.new_gaps.tell()
+        self.preparation_.new_entries.tell()
         return out
 
     @available_if(lambda self: hasattr(self, "predict"))
@@ -725,8 +756,8 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
         Parameters
         ----------
-        unknown : {"error", "ignore"}
-            Whether such a level is refused, or treated as none of the known levels.
+        unknown : {"auto", "error", "ignore"}
+            Whether such a level is refused, or treated as none of the known levels; "auto" warns about those that are.
 
         Returns
         -------
@@ -810,7 +841,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             each(block.X)
             parts.append((block.y, predict(Matched(table, block.X, first)), block.weight))
         if any(y is None for y, _, _ in parts):
-            raise ValueError("the blocks must bring y, found X alone")
+            raise ValueError("the blocks must contain y, found only X")
         y, predicted, weight = zip(*parts, strict=True)
         return np.concatenate(y), np.concatenate(predicted), None if weight[0] is None else np.concatenate(weight)
 
@@ -849,7 +880,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
 
 def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> KernelMachine:
-    """A machine with these attributes."""
+    """Return a machine with these attributes."""
     machine = kind.__new__(kind)
     machine.__dict__.update(attributes)
     return machine
@@ -858,9 +889,10 @@ def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> Ker
 def watched(
     part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]], watcher: Watcher, Z: NDArray[Any], chunk: Chunk
 ) -> tuple[Any, ...]:
-    """What a part of a sum makes of the features of a chunk, which a watcher is shown."""
-    watcher.watch(Z, chunk)
-    return part(Z, chunk)
+    """Return the result of a part of a sum for the features of a chunk, and then show these to a watcher."""
+    sums = part(Z, chunk)
+    watcher.watch(Z, chunk)  # not before: a device that runs out of memory starts again with fewer rows
+    return sums
 
 
 def sums_of_part(
@@ -873,7 +905,7 @@ def sums_of_part(
     table: Table,
     first: int,
 ) -> PartSums:
-    """The sums over the rows of one partition, the first of which has this number among all rows."""
+    """Return the sums over the rows of one partition, the first of which has this number among all rows."""
     rows, fresh = how.of(table), None if watcher is None else watcher.fresh()
     machine = copy(machine)
     machine.n_jobs = how.n_jobs

@@ -1,4 +1,4 @@
-"""The map that a machine's arguments ask for."""
+"""The map that a machine's arguments request."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .features.prepared_rows import PreparedRows
 from .protocols import MapArguments
 
 EXACT = "exact"
-"""In place of a map: the kernel machine itself, in which every row may have a coefficient."""
+"""Used instead of a map: the kernel machine itself, in which every row may have a coefficient."""
 OPEN = "auto"
-"""In place of a kernel or a penalty: it is chosen by the rows."""
+"""Used instead of a kernel or a penalty: it is chosen from the rows."""
 SORTED_ROWS = 4096
-"""Rows that are compared at a time to find those that differ."""
+"""The number of rows that are compared at a time to find distinct ones."""
 NARROW = 32
-"""With fewer features than this no map passes scikit-learn's check with ten columns."""
+"""With fewer features than this, no map passes scikit-learn's check with ten columns."""
 
 
 def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
@@ -93,7 +93,7 @@ def expected_map(model: MapArguments, n_rows: int) -> FeatureMap:
 
 
 def width_asked(model: MapArguments) -> Any:
-    """Return the number of features that a machine asks for."""
+    """Return the number of features that a machine requests."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
     return LEARNER_WIDTH if asked is None else asked
 

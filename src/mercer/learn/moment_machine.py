@@ -20,6 +20,7 @@ from ..data import ArrayTable, Table
 from ..data.block import Block
 from ..data.table_rows import placed
 from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
@@ -137,7 +138,7 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @abstractmethod
     def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
-        """Return the penalty that follows from a pilot; ``targets`` are those of its rows, None if it saw none."""
+        """Return the penalty that follows from a pilot, given the targets of its rows, or None if it saw none."""
 
     @abstractmethod
     def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:
@@ -219,9 +220,9 @@ class AdditiveMachine(ColumnEffects, ABC):
         return self
 
     def foreseen(self, table: Table) -> Self:
-        """Return the learner as far as a fit is known beforehand: with ``map="exact"`` where "auto" will take it.
+        """Return the learner as far as a fit is known beforehand: with ``map="exact"`` if "auto" will choose it.
 
-        A pilot may still choose another width, with which the exact machine is cheaper, or no longer so.
+        A pilot may still choose another width, which can change whether the exact machine is cheaper.
 
         Parameters
         ----------
@@ -263,7 +264,7 @@ class AdditiveMachine(ColumnEffects, ABC):
     @property
     @abstractmethod
     def _penalty_beside_squares(self) -> float:
-        """The smallest penalty relative to squared errors; infinite if it is chosen among those that suit the rows."""
+        """The smallest penalty relative to squared errors; infinite if it is chosen from values that suit the rows."""
 
     def _piloted(self, plan: ScanPlan) -> Self:
         """Return a learner like this one with the arguments and the preparation that a pilot has chosen."""
@@ -276,7 +277,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         block = sample.block(PILOT_ROWS)
         unscaled = placed(
             plan.table, machine.preparation_.rescaled(None), block.X, sample.numbers(PILOT_ROWS)
-        )  # it knows the place of a row that is refused
+        )  # it can locate the row that is refused
         targets = None if block.y is None else self._pilot_targets(block)
         penalties = None if block.y is None else self._penalties_given(block.y)
 
@@ -333,6 +334,10 @@ class AdditiveMachine(ColumnEffects, ABC):
     def asked_missing(self) -> str:
         return "error" if is_open(self.missing) and self.preparation is None else super().asked_missing
 
+    @property
+    def asked_unknown(self) -> str:
+        return "error" if is_open(self.unknown) and self.preparation is None else super().asked_unknown
+
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, centred sums, and a factor
 
@@ -386,7 +391,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return None if self._is_pairwise else Extremes(checked_targets if self._has_number_targets else None)
 
     def _keep_region(self, rows: PreparedRows, before: Region | None = None) -> None:
-        """Record the region of the training rows, and of those before them."""
+        """Record the region of the training rows, and of the rows before them."""
         if rows.extremes is not None:
             found = rows.found_extremes().rows
             self.region_ = found.joined(before)  # type: ignore[union-attr]
@@ -398,8 +403,9 @@ class AdditiveMachine(ColumnEffects, ABC):
         return None if scales is None else scales.copy()
 
     @lazily
+    @in_kind_of_rows
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
-        """Tell which rows are outside the region of the training rows.
+        """Return which rows are outside the region of the training rows.
 
         The region is a box, from the smallest to the largest value of every prepared column. A row extrapolates if its
         distance from the box is more than a tenth of the box's diagonal. Rows that are forgotten stay in the region.
@@ -507,7 +513,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         return self
 
     def _join_regions(self, other: Self) -> None:
-        """Record the region of the rows of both; none if that of the others is not known."""
+        """Record the region of the rows of both; None if the region of the others is not known."""
         if hasattr(self, "region_") and hasattr(other, "region_"):
             self.region_ = self.region_.joined(other.region_)
         else:
@@ -558,9 +564,9 @@ class AdditiveMachine(ColumnEffects, ABC):
     ) -> tuple[Matrix, ...]:
         """Return the moments of a chunk, and the trace of their second moments if these have the precision of float32.
 
-        They are in float64 if the smallest alpha that may be requested would not exceed the error of sums in float32,
-        assuming that all rows are like those of the chunk, in addition to what is ``spent``: alpha never acts on
-        rounding errors.
+        They are in float64 if float32 sums would have errors above the smallest alpha that may be requested, assuming
+        that all rows are like the rows of the chunk, and counting what is ``spent`` already: alpha must never be
+        smaller than rounding errors.
         """
         if self._least_alpha <= 0.0:
             return *Moments.of(Z, Y, weight, exact=True), np.zeros(1)
@@ -605,7 +611,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         if rule == EVIDENCE:
             if not path.weight > path.intercept:
                 found = f"n_samples={int(moments.rows[0])} of weight {path.weight:g}"
-                raise ValueError(f"alpha='evidence' needs rows of a weight above 1 in all, found {found}")
+                raise ValueError(f"alpha='evidence' needs rows with a total weight above 1, found {found}")
             alphas = evident_alphas(path)
             errors = [Evidence.of_path(path, alpha).errors for alpha in alphas.tolist()]
             return Tried(path, alphas, np.stack(errors), {})
@@ -629,7 +635,7 @@ class AdditiveMachine(ColumnEffects, ABC):
     def _left_out_errors(
         self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows
     ) -> tuple[Matrix, dict[str, Matrix]]:
-        """Return the mean squared errors of leaving out rows one by one, and ``hits_`` if the context asks for it."""
+        """Return the mean squared errors of leaving out rows one by one, and ``hits_`` if the context requests it."""
         left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean).on(rows.passes.device)
         counted = rows.passes.context.counts_hits
 
@@ -664,7 +670,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         self.statistics_ = moments
 
     def _fit_sums(self, rows: PreparedRows, kept: KeptRows | None) -> tuple[Moments, Factor | None]:
-        """Set coefficients after one pass, and perhaps another; return the sums of the first, and their factor."""
+        """Set coefficients after one pass, or two if needed; return the sums of the first, and their factor."""
         width, penalty = self.map_.n_components_, getattr(self, self._penalty_argument)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         if is_several(penalty) and rule_of(penalty) in (LOO, HOLDOUT):
@@ -692,11 +698,11 @@ class AdditiveMachine(ColumnEffects, ABC):
 
     @property
     def _misses_kernel(self) -> bool:
-        """Whether features are a projection of the kernel's, which may miss a part of it that is known."""
+        """Whether features are a projection of the kernel's own features, so that the part they miss is known."""
         return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
 
     def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
-        """The part of k(x, x) that the features of prepared rows miss; None where they are no projection."""
+        """The part of k(x, x) that the features of prepared rows miss; None if they are not a projection."""
         if not self._misses_kernel:
             return None
         norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
@@ -739,7 +745,7 @@ class AdditiveMachine(ColumnEffects, ABC):
 
 
 def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
-    """The rows that are kept of one partition."""
+    """The kept rows of one partition."""
     rows, fresh = how.of(table), kept.fresh()
     for chunk in rows.chunks(chunk_rows(machine.map_.n_components_, rows.dtype.itemsize)):
         chunk = chunk._replace(first=first + chunk.first)
@@ -748,14 +754,14 @@ def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: T
 
 
 def joined_kept(parts: list[KeptRows]) -> KeptRows:
-    """The rows that are kept of several partitions."""
+    """The kept rows of several partitions."""
     return reduce(KeptRows.joined, parts)
 
 
 def summed(
     ours: Moments, precision: float, theirs: Moments, other_precision: float, sign: float = 1.0
 ) -> tuple[Moments, float]:
-    """Return the moments of both sets of rows, or with sign -1 those of the first minus the second; their precision."""
+    """Return the sum of both sets of moments, or their difference if the sign is -1, and their precision."""
     if ours.cross.shape != theirs.cross.shape:
         raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
     moments = ours.plus(theirs, sign)

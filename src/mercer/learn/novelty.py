@@ -16,6 +16,8 @@ from .._checks import check_positive, check_probability, check_truth
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from ..scale import lazily
@@ -28,6 +30,7 @@ from .machine import KernelMachine, as_given, row_stream
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
+from .statistics.device_sums import RowValues
 from .statistics.kept_sample import KeptSample, Sampling
 
 Matrix = NDArray[np.float64]
@@ -55,10 +58,11 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         :class:`mercer.Nystrom` with all rows as landmarks, which is exact, if at most ``n_components`` rows are
         distinct.
     level : float, default=0.05
-        The share of rows like those of ``fit`` that ``predict`` calls novel.
+        The share of usual rows, like the rows of ``fit``, that ``predict`` calls novel.
     alpha : float, default=0.01
-        What is added to the covariance, as a share of its trace. A small value looks for rows in directions that the
-        rows of ``fit`` do not have; with a large value the score is the distance from their mean, similar to a density.
+        The number added to the diagonal of the covariance, as a share of its trace. A small value looks for rows in
+        directions that the rows of ``fit`` do not have; with a large value the score is the distance from their mean,
+        similar to a density.
     keep_statistics : bool, default=False
         Whether ``fit`` keeps its sums, so that ``partial_fit`` and ``merge`` can add to them.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
@@ -73,8 +77,9 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -83,6 +88,10 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads. None means as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and results agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
         A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
         once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
@@ -166,10 +175,11 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         keep_statistics: bool = False,
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -184,6 +194,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.device = device
         self.level = level
         self.alpha = alpha
         self.keep_statistics = keep_statistics
@@ -214,7 +225,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         KernelNovelty
             The fitted detector itself.
         """
-        return self.fit_table(self.table_to_fit(X, y), FitContext())
+        return self.fit_table(self.table_to_fit(X, y), FitContext(device=Device.of(X)))
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if sample_weight is not None:
@@ -249,13 +260,13 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             The detector itself.
         """
         table = self.table_to_fit(X, y)
-        self._start(table, exact=False, passes=self._begin(table, FitContext()))
+        self._start(table, exact=False, passes=self._begin(table, FitContext(device=Device.of(X))))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows.
 
-        Scales, bandwidths and the map are those of ``prepare``, or of the first batch. What ``fit`` learned without
+        Scales, bandwidths and the map come from ``prepare`` or from the first batch. What ``fit`` learned without
         ``keep_statistics`` is discarded.
 
         Parameters
@@ -275,12 +286,12 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         if is_ready:
             self.check_arguments()
             table = self._labelled(*as_given(X, y, None), reset=False)
-            stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext())
+            stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext(device=Device.of(X)))
             rows = PreparedRows(table, self.preparation_, stream, passes)
             moments, kept = self._looked_at(rows, 0 if held is None else int(held.rows[0]))
         else:
             table = self.table_to_fit(X, y)
-            rows = self._start(table, exact=False, passes=self._begin(table, FitContext()))
+            rows = self._start(table, exact=False, passes=self._begin(table, FitContext(device=Device.of(X))))
             moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
         if held is not None and sample is not None:
             moments, kept = held.plus(moments), sample.plus(kept)
@@ -346,9 +357,13 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
     def _left(self, X: Any, Z: NDArray[Any]) -> NDArray[Any]:
         """Return the part of k(x, x) that landmarks miss; 0 for other maps, which are correct only on average."""
+        return self._missed(X, squares(Z))
+
+    def _missed(self, X: Any, lengths: NDArray[Any]) -> NDArray[Any]:
+        """Return the same, given the squared lengths of features."""
         if not self.map_.has_landmarks:
-            return np.zeros(len(Z), dtype=Z.dtype)
-        return np.maximum(self.map_.kernel_.diag(X) - squares(Z), 0)
+            return np.zeros_like(lengths)
+        return np.maximum(self.map_.kernel_.diag(X) - lengths, 0)
 
     def _solve(self, moments: Moments, kept: KeptSample, report: Reporter | None) -> None:
         """Compute the whitening of the features, and the scores that rows would have if they had been left out."""
@@ -389,6 +404,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     # -- scores --------------------------------------------------------------------------------------------------------
 
     @lazily
+    @in_kind_of_rows
     def score_samples(self, X: Any) -> NDArray[Any]:
         """Return minus the squared Mahalanobis distances of rows: the lower, the more novel.
 
@@ -402,7 +418,14 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             The scores.
         """
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """Return the scores of rows, in NumPy."""
         check_is_fitted(self)
+        device = Device.named(self.device) or Device.of(X)
+        if device is not None:
+            return self._scores_on(device, X)
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
             Z = self.features_of(prepared, first)
@@ -412,7 +435,26 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
         return self._by_rows(X, part)
 
+    def _scores_on(self, device: Device, X: Any) -> NDArray[Any]:
+        """Return the same, computed on a device."""
+        norm = device.torch.linalg.vector_norm
+
+        def values(dtype: Any) -> RowValues:
+            mean, whitening = device.sent(self.mean_, dtype), device.sent(self.whitening_.T, dtype)
+
+            def distances_and_lengths(Z: Any) -> Any:
+                parts = [(Z - mean) @ whitening, Z]
+                return device.torch.stack([norm(part, dim=1) for part in parts], dim=1).square_()
+
+            return RowValues(device, self.map_, distances_and_lengths, 2, dtype)
+
+        def part(prepared: Any, found: NDArray[Any]) -> NDArray[Any]:
+            return -(found[:, 0] + self._missed(prepared, found[:, 1]) / found.dtype.type(self.penalty_))
+
+        return self.values_on_device(X, values, part)
+
     @lazily
+    @in_kind_of_rows
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return ``score_samples`` minus the offset, which is negative for novel rows.
 
@@ -426,12 +468,16 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             The shifted scores.
         """
-        scores = self.score_samples(X)
+        return self._shifted(X)
+
+    def _shifted(self, X: Any) -> NDArray[Any]:
+        scores = self._scores(X)
         return scores - scores.dtype.type(self.offset_)
 
     @lazily
+    @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Tell which rows are novel.
+        """Return which rows are novel.
 
         Parameters
         ----------
@@ -441,11 +487,12 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         Returns
         -------
         ndarray of shape (n_samples,)
-            -1 for novel rows, and 1 for rows like those of ``fit``.
+            -1 for novel rows, and 1 for rows like the rows of ``fit``.
         """
-        return np.where(self.decision_function(X) < 0.0, -1, 1)
+        return np.where(self._shifted(X) < 0.0, -1, 1)
 
     @lazily
+    @in_kind_of_rows
     def pvalues(self, X: Any) -> NDArray[np.float64]:
         """Return how usual rows are: the share of rows of ``fit`` with as high a score, each by a model without it.
 
@@ -459,7 +506,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         ndarray of shape (n_samples,)
             The p-values, between 1 / (1 + n_kept) and 1.
         """
-        scores, known = -self.score_samples(X).astype(np.float64), self.left_out_scores_
+        scores, known = -self._scores(X).astype(np.float64), self.left_out_scores_
         as_high = len(known) - np.searchsorted(known, scores, side="left").astype(np.float64)
         return (1.0 + as_high) / (1.0 + len(known))
 

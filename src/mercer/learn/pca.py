@@ -12,11 +12,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._array import is_sparse, to_numpy
+from .._array import is_foreign, is_sparse, to_numpy
 from .._checks import check_positive, check_truth, check_whole
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from ..scale import lazily
@@ -37,12 +39,12 @@ Matrix = NDArray[np.float64]
 
 LEAST_PRECISION = 1e-10
 """The assumed relative precision of kernel values. Sums of them are multiplied twice by the inverse of their factor,
-which multiplies the rounding errors of sums by one over this value, while directions below it are lost.
+which divides the rounding errors of sums by this value, while directions below it are lost.
 """
 TURNED_PRECISION = float(np.finfo(np.float64).eps) / LEAST_PRECISION
 """The relative precision of sums after this multiplication."""
 ACROSS = 1e-8
-"""A vector whose product with another is below this share of its length counts as orthogonal to it."""
+"""If the product of two vectors is below this share of their length, they count as orthogonal."""
 
 
 class RowSums(NamedTuple):
@@ -52,19 +54,23 @@ class RowSums(NamedTuple):
     totals: Matrix
 
     @classmethod
-    def of(cls, Z: NDArray[Any], X: NDArray[Any], weight: Matrix | None) -> Self:
-        """Those of one chunk."""
+    def of(cls, Z: Any, X: Any, weight: Matrix | None) -> Self:
+        """Return the sums over one chunk; the sums of tensors stay on the device."""
+        if is_foreign(Z):
+            precise = X.double()
+            weighted = precise if weight is None else precise * Device.holding(Z).sent(weight)[:, None]
+            return cls(Z.T.double() @ weighted, weighted.sum(dim=0))
         precise = X.astype(np.float64)
         weighted = precise if weight is None else precise * weight[:, None]
         return cls(Z.T.astype(np.float64) @ weighted, weighted.sum(axis=0))
 
     def centred(self, moments: Moments) -> Matrix:
-        """The products about both means."""
+        """Return the centred products."""
         return self.products - np.outer(moments.features, self.totals / float(moments.weight[0]))
 
 
 def joined(ours: RowSums | None, theirs: RowSums | None) -> RowSums | None:
-    """The sums over both sets of rows; None if those of one were not kept."""
+    """Return the sums over both sets of rows; None if one of them was not kept."""
     if ours is None or theirs is None:
         return None
     return RowSums(ours.products + theirs.products, ours.totals + theirs.totals)
@@ -80,8 +86,8 @@ def learns_preimages(machine: KernelPCA) -> bool:
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     r"""Principal component analysis with a kernel, in one pass over the rows.
 
-    Use it for pictures of data, and for a few numbers that keep most of a kernel's variance. With a map that is exact,
-    as "auto" uses for at most ``n_components`` rows, the components are those of scikit-learn's KernelPCA.
+    Use it to draw pictures of data, or to keep most of a kernel's variance in a few numbers. If the map is exact, as
+    with "auto" and at most ``n_components`` rows, the components are the same as those of scikit-learn's KernelPCA.
 
     Parameters
     ----------
@@ -102,7 +108,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     n_directions : int, default=2
         The number of principal components to compute. There are fewer if the features span fewer dimensions.
     fit_inverse_transform : bool, default=False
-        Whether to learn pre-images too, for :meth:`inverse_transform`: dense rows of numbers only.
+        Whether to learn pre-images too, for :meth:`inverse_transform`; only for dense rows of numbers.
     alpha : float, default=1.0
         The ridge penalty of pre-images.
     keep_statistics : bool, default=False
@@ -119,8 +125,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -129,6 +136,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads. None means as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where to compute: "cuda", "cuda:1" and so on for a GPU that torch can use (``mercer[gpu]``). None means the CPU,
+        unless the rows themselves are tensors on a GPU. The map is the same everywhere, and results agree to the
+        precision of the rows. Model files do not contain it. "torch:cpu" runs the code for GPUs on the CPU, for tests.
     callback : callable or None, default=None
         A function that is called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and
         once when the coefficients are known. If it raises an error, ``fit`` ends with that error and nothing is fitted.
@@ -152,7 +163,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     statistics_ : Moments or None
         The sums over all rows, with ``keep_statistics=True`` or after ``partial_fit``.
     row_sums_ : RowSums or None
-        Those that pre-images need.
+        The sums that pre-images need.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
@@ -199,10 +210,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         keep_statistics: bool = False,
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -217,6 +229,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.device = device
         self.n_directions = n_directions
         self.fit_inverse_transform = fit_inverse_transform
         self.alpha = alpha
@@ -240,12 +253,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         KernelPCA
             The fitted learner itself.
         """
-        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)))
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         moments, row_sums = self._sums(rows)
-        self._solve(moments, row_sums, float(np.finfo(rows.dtype).eps), rows.passes.report)
+        self._solve(moments, row_sums, float(np.finfo(rows.dtype).eps), rows.passes.report, rows.passes.device)
         self.statistics_ = moments if self.keep_statistics else None
         self.row_sums_ = row_sums if self.keep_statistics else None
         return self
@@ -253,8 +266,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
-        Scales, bandwidths and the map are those of the first batch, or of a ``fit`` with ``keep_statistics=True``. What
-        was learned by a ``fit`` without it is dropped.
+        Scales, bandwidths and the map come from the first batch, or from a ``fit`` with ``keep_statistics=True``. What
+        a ``fit`` without it has learned is discarded.
 
         Parameters
         ----------
@@ -273,18 +286,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         held, held_rows = getattr(self, "statistics_", None), getattr(self, "row_sums_", None)
         if held is None:
             table = self.table_to_fit(X, y, sample_weight)
-            rows = self._start(table, exact=False, passes=self._begin_fit(table, FitContext()))
+            rows = self._start(table, exact=False, passes=self._begin_fit(table, FitContext(device=Device.of(X))))
         else:
             self.check_arguments()
             table = self._labelled(X, y, sample_weight, reset=False)
-            passes = self._begin(table, FitContext())
+            passes = self._begin(table, FitContext(device=Device.of(X)))
             rows = PreparedRows(table, self.preparation_, row_stream(self.map_.seed_), passes)
         moments, row_sums = self._sums(rows)
         eps = float(np.finfo(rows.dtype).eps)
         if held is not None:
             moments, eps = held.plus(moments), max(eps, self._precision)
             row_sums = joined(held_rows, row_sums)
-        self._solve(moments, row_sums, eps, rows.passes.report)
+        self._solve(moments, row_sums, eps, rows.passes.report, rows.passes.device)
         self.statistics_, self.row_sums_ = moments, row_sums
         return self
 
@@ -294,7 +307,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         Parameters
         ----------
         other : KernelPCA
-            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+            The other learner, with its sums, which ``partial_fit`` and ``keep_statistics=True`` keep.
 
         Returns
         -------
@@ -324,7 +337,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         )
 
     def _sums(self, rows: PreparedRows) -> tuple[Moments, RowSums | None]:
-        """Return the sums over rows, and those that pre-images need."""
+        """Return the sums over rows, and the sums that pre-images need."""
         width, exact, inverse = self.map_.n_components_, self._is_plain, bool(self.fit_inverse_transform)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         check_after(
@@ -337,7 +350,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Any, ...]:
             moments = Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight, exact=exact)
-            return (*moments, *RowSums.of(to_numpy(Z), chunk.X, chunk.weight)) if inverse else moments
+            return (*moments, *RowSums.of(Z, chunk.X, chunk.weight)) if inverse else moments
 
         found = self._summed(part, rows, 8 * width * (width + (rows.n_features if inverse else 0)), "sums")
         count = len(Moments._fields)
@@ -354,8 +367,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             found = "kernel values" if self._is_pairwise else "sparse rows"
             raise ValueError(f"fit_inverse_transform=True is for dense rows of numbers, found {found}")
 
-    def _solve(self, moments: Moments, row_sums: RowSums | None, eps: float, report: Reporter | None) -> None:
-        """Set components, and pre-images if their sums are there."""
+    def _solve(
+        self,
+        moments: Moments,
+        row_sums: RowSums | None,
+        eps: float,
+        report: Reporter | None,
+        device: Device | None = None,
+    ) -> None:
+        """Set components, and pre-images if their sums were kept."""
         mean, root, precision = moments.features / moments.weight[0], None, eps
         cross = None if row_sums is None else row_sums.centred(moments)
         if self._is_plain:
@@ -364,7 +384,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 moments, eps = moments.turned(root.factor.solve), max(TURNED_PRECISION, eps)
                 cross = None if cross is None else root.factor.solve(cross)
         centred = moments.centred(True)
-        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), moments.rounding(eps))
+        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), moments.rounding(eps), device)
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
         # Ridge of the rows on all features has these coefficients along the directions, which are eigenvectors.
@@ -404,6 +424,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return extent.sums(copies=4)
 
     @lazily
+    @in_kind_of_rows
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the principal components of rows.
 
@@ -421,29 +442,31 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
     @available_if(learns_preimages)
+    @in_kind_of_rows
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
-        r"""Return rows that have about these components: their pre-images.
+        r"""Return rows that approximately have these components: their pre-images.
 
         They are the ridge regression of rows on features, along the directions: with eigenvalues :math:`\lambda`,
         components c and the directions V, :math:`\bar x + \sum_j c_j (\lambda_j + \alpha)^{-1} V_j^\top \sum_i (z_i -
-        \bar z)(x_i - \bar x)^\top`, and what was done to columns is undone. They need no pass over the rows beside
-        that of ``fit``, and can be learned in batches and merged. Rows are linear in their components: few directions
-        have coarser pre-images than scikit-learn's, which learn a second kernel machine on the components.
+        \bar z)(x_i - \bar x)^\top`, and the preparation of the columns is then reversed. They need no pass over the
+        rows other than the one of ``fit``, and can be learned in batches and merged. Pre-images are linear in the
+        components, so with few directions they are coarser than the pre-images of scikit-learn, which trains a second
+        kernel machine on the components.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_directions)
-            Components, as ``transform`` gives them.
+            Components, as ``transform`` returns them.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The rows. With ``scale="unit"`` they have about norm 1.
+            The rows. With ``scale="unit"`` their norms are about 1.
         """
         check_is_fitted(self)
         if self.preimages_ is None or self.row_mean_ is None:
             raise ValueError("pre-images were not learned: fit again with fit_inverse_transform=True")
-        components = check_array(X, dtype=np.float64, input_name="X")
+        components = check_array(to_numpy(X), dtype=np.float64, input_name="X")
         if components.shape[1] != len(self.directions_):
             raise ValueError(f"expected {len(self.directions_)} components, found {components.shape[1]} columns")
         return self.preparation_.undone(components @ self.preimages_ + self.row_mean_, int(self.n_features_in_))
@@ -491,10 +514,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return tags
 
 
-def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matrix, Matrix]:
+def largest_eigenpairs(
+    gram: Matrix, count: int, rounding: float, device: Device | None = None
+) -> tuple[Matrix, Matrix]:
     """Return at most ``count`` eigenpairs, largest first, without values up to ``rounding``; at least one."""
     width = len(gram)
-    values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(0, width - count), width - 1])
+    least = max(0, width - count)
+    if device is None:
+        values, vectors = scipy.linalg.eigh(gram, subset_by_index=[least, width - 1])
+    else:
+        values, vectors = device.eigh(gram)
+        values, vectors = values[least:], vectors[:, least:]
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = max(1, int(np.count_nonzero(values > rounding)))
     return np.maximum(values[:kept], 0.0), vectors[:, :kept]

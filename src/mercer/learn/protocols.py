@@ -19,7 +19,7 @@ Matrix = NDArray[np.float64]
 
 
 class MapArguments(Protocol):
-    """The arguments of a machine that ask for a map."""
+    """The arguments of a machine that specify its map."""
 
     kernel: KernelArgument
     n_components: int | None

@@ -1,4 +1,4 @@
-"""KernelRegressor: linear regression on features, from one pass over the rows where the loss is squared."""
+"""KernelRegressor: linear regression on features, in one pass over the rows if the loss is squared."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 LIKELIHOOD_ROWS = 1024
-"""Rows whose part in the gradient of the likelihood is found at once."""
+"""The number of rows whose contribution to the gradient of the likelihood is computed at once."""
 JOINT_ROWS = 2048
-"""Rows whose part of the kernel that landmarks miss is drawn together, at most: the time grows with their cube."""
+"""The largest number of rows for which what landmarks miss is drawn together: the time grows with its cube."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -174,20 +174,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         alphas the first fit uses the middle one.
     quantile : float or list of floats, default=0.5
         With ``loss="quantile"``, the share of targets that should be below the predictions. The quantiles of a list are
-        all learned at once, and predictions have one column for each. They do not cross: those of a row are sorted,
-        which moves none of them away from its quantile.
+        all learned at once, and predictions have one column for each. They do not cross: the predictions for a row are
+        sorted, which does not make any of them worse.
     epsilon : float, default=0.1
         With ``loss="epsilon_insensitive"``, the residual up to which there is no loss, in units of the targets.
     extrapolate : {"auto", "clip", "free"}, default="auto"
-        How rows unlike those of ``fit`` are predicted. "clip" keeps predictions between the smallest and the largest
+        How rows unlike the training rows are predicted. "clip" keeps predictions between the smallest and the largest
         target of the training rows, plus a tenth of that range on either side, because features of remote rows mean
         little and coefficients can turn them into any value. "free" leaves predictions as they are. "auto" clips them,
-        unless a linear kernel, or a sum with a linear kernel, asks for a trend that continues, or ``map="exact"`` asks
-        for the predictions of the kernel machine itself. On landmarks of a kernel of the distance, "auto" also predicts
-        rows outside the region of ``fit``, widened by a tenth, like the nearest rows on its surface: a wide kernel has
-        not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates` shows which rows are unlike
-        those of ``fit``. Models in files of earlier versions do not know the range of their targets, and their
-        predictions are free.
+        unless the kernel is linear or a sum with a linear kernel, which implies that trends continue, or
+        ``map="exact"`` requests the predictions of the kernel machine itself. On landmarks of a kernel of the distance,
+        "auto" also predicts rows outside the region of ``fit``, widened by a tenth, like the nearest rows on its
+        surface: a wide kernel has not decayed there, and its large coefficients no longer cancel. :meth:`extrapolates`
+        shows which rows are unlike the training rows. Model files of earlier versions do not contain the range of the
+        targets, and their predictions are not clipped.
     fit_intercept : bool, default=True
         Whether predictions have a constant term, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
@@ -236,8 +236,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
         level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
-    unknown : {"error", "ignore"}, default="error"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels.
+    unknown : {"auto", "error", "ignore"}, default="auto"
+        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
+        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -258,7 +259,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     Attributes
     ----------
     coef_ : ndarray of shape (D,) or (n_targets, D)
-        The coefficients of the features; for a list of quantiles one row for each, those of several targets one after
+        The coefficients of the features; for a list of quantiles one row for each, with several targets one after
         another.
     intercept_ : float or ndarray of shape (n_targets,)
         The constants of the predictions.
@@ -368,7 +369,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         columns: str | None = "auto",
         scale: str | None = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -587,7 +588,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
 
     def _several(self, targets: Matrix, weight: Matrix) -> tuple[float, ...]:
-        """Return the alphas to choose from, in decreasing order; those of a rule are in the units of the loss."""
+        """Return the alphas to choose from, in decreasing order; the alphas of a rule are in the units of the loss."""
         if not isinstance(self.alpha, str):
             return tuple(np.unique(np.asarray(self.alpha, dtype=np.float64))[::-1].tolist())
         unit = 1.0
@@ -677,8 +678,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             The weights of the rows. A row of weight 2 counts as two rows.
         decay : float, default=1.0
-            What the rows of earlier calls count from now on, as a share of what they counted before. A row that is n
-            calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
+            How much the rows of earlier calls count from now on, as a share of what they counted before. A row that is
+            n calls old then counts decay ** n. Set ``decay=0.5 ** (len(X) / h)`` to let a row count half after h rows,
             or ``decay=0.5 ** (elapsed / h)`` after a time of h. To drop rows at once, call :meth:`forget` with the
             weights that they have by then.
 
@@ -918,7 +919,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             The predictions in float64; with ``return_std``, a tuple with their standard deviations; with
             ``return_cov``, a tuple with their covariances, of shape (n_samples, n_samples) or (n_samples, n_samples,
             n_targets). With a list of quantiles the last axis has one entry for each, in their order. See
-            ``extrapolate`` for rows unlike those of ``fit``.
+            ``extrapolate`` for rows unlike the training rows.
         """
         check_is_fitted(self)
         if return_std and return_cov:
@@ -1037,8 +1038,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     ) -> LikelihoodGradient:
         """Compute how ``log_marginal_likelihood_`` changes with alpha, the kernel and the scales of columns.
 
-        For a search that climbs. It takes one pass over the rows, whose sums must have been kept, and a map with
-        gradients in closed form.
+        It serves to maximise the likelihood by gradient ascent. It takes one pass over the rows, whose sums must have
+        been kept, and requires a map with gradients in closed form.
 
         Parameters
         ----------
@@ -1052,7 +1053,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Returns
         -------
         LikelihoodGradient
-            With ``alpha``, ``fields`` and ``columns``.
+            The gradient, with ``alpha``, ``fields`` and ``columns``.
 
         Examples
         --------
@@ -1107,6 +1108,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             return Z, None
         return Z, self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
 
+    @in_kind_of_rows
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
     ) -> NDArray[np.float64]:
@@ -1124,7 +1126,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         n_samples : int, default=1
             The number of samples.
         random_state : int, Generator, RandomState or None, default=0
-            The seed. The first samples of a larger number are those of a smaller one.
+            The seed. If more samples are drawn, the first ones remain the same.
         noise : bool, default=True
             Whether samples are new observations, with the deviations that ``predict`` returns with ``return_std``. If
             False, they are the functions behind the observations; of more than 2,048 rows without the part of the

@@ -182,7 +182,8 @@ class CentreSplit(Split):
         xp = namespace(X)
         if self.gaussian:
             return xp.exp(-self.gamma * squares(self.residual(X, vector)))
-        return xp.exp(self.gamma * (product(X, vector) - xp.sum(vector * vector) / 2.0))
+        with np.errstate(over="ignore"):  # features that overflow are refused, with their row
+            return xp.exp(self.gamma * (product(X, vector) - xp.sum(vector * vector) / 2.0))
 
     def pull(self, X: Matrix, vector: Vector, of_residual: Matrix, of_scalar: Vector | None) -> Matrix:
         assert of_scalar is not None

@@ -85,10 +85,14 @@ class CompressedConstruction(WrapperConstruction):
         if write_wide is None:
             return None
 
+        projections: list[Any] = []  # sent with the first tile
+
         def write(X: Array, out: Array) -> Array:
             features = feature_array(X, wide)
             lost = write_wide(X, features)
-            out[...] = send(params, X).project(features)
+            if not projections:
+                projections.append(send(params._replace(map=()), X))
+            out[...] = projections[0].project(features)
             return lost
 
         return in_tiles(write, 4 * wide)

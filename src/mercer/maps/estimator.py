@@ -15,7 +15,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import Array, check_foreign, check_output, is_foreign, is_sparse, on_gpu, to_numpy
+from .._array import Array, check_foreign, check_output, is_foreign, is_sparse, on_gpu, rounded_array, to_numpy
 from .._checks import check_choice, check_jobs, check_whole
 from .._memory import check_memory
 from .._random import RandomState, Stream, as_seed
@@ -350,6 +350,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             return sparse_features(self.fitted_, X, self.n_jobs, check)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
+            out = rounded_array(X, self.n_components_) if on_gpu(X) else None
         else:
             check_output(out, X, self.n_components_)
         return features(self.fitted_, X, self.n_jobs, out=out, check=check)

@@ -7,14 +7,31 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._array import Array, as_tensor, canonical_csr, feature_array, first_overflow, has_kernels, is_foreign, on_gpu
+from .._array import (
+    Array,
+    as_tensor,
+    canonical_csr,
+    feature_array,
+    first_overflow,
+    has_kernels,
+    is_float32,
+    is_foreign,
+    namespace,
+    on_gpu,
+    stack_rows,
+)
 from .._memory import check_memory
-from .._tiles import run_device_tiles, run_large_tiles, run_tiles, tile_entries, tile_rows
+from .._tiles import device_tile_rows, run_device_tiles, run_large_tiles, run_tiles, tile_entries, tile_rows
+from .construction import Gpu
 from .fitted_map import FittedMap
 from .row_checks import Check
 
 MENDED_ROWS = 4096
 """The number of rows that the reference maps at once after a fused kernel could not map them."""
+CACHED_BYTES = 2**25
+"""The most features that are written elsewhere before they are copied to their places: these stay in a GPU's cache."""
+PAIR_BYTES = 8
+"""The size of two features in float32, of which an address on a GPU must be a multiple to store them at once."""
 
 
 def features(
@@ -78,26 +95,48 @@ def features(
 def device_features(fitted: FittedMap, X: Array, first_row: int, Z: Array, check: Check | None) -> Array:
     """Compute the features on a GPU, by the map's fused kernel in one go or by its reference in large tiles."""
     write = fitted.gpu(X)
+    if write is not None:
+        X, Z, given = as_tensor(X), as_tensor(Z), Z
     fitted = fitted.on(X)
 
     def fill(rows: Any) -> None:
         part = X[rows]
         if check is not None:
             check(part)
-        Z[rows] = tile_features(fitted, part, first_row + int(rows[0] if write is not None else rows.start))
+        features = tile_features(fitted, part, first_row + int(rows.start if write is None else rows[0]))
+        Z[rows] = namespace(features).astype(features, Z.dtype, copy=False)
 
     if write is None:
-        run_device_tiles(fill, X.shape[0], fitted.construction.scratch)
+        run_device_tiles(fill, X.shape[0], device_tile_rows(fitted.construction.scratch))
         return Z
-    rows, features = as_tensor(X), as_tensor(Z)
-    written = features if features.is_contiguous() else features.new_empty(features.shape)
-    marked = write(rows if rows.stride(1) == 1 else rows.contiguous(), written)
-    if written is not features:
-        features.copy_(written)
+    marked = written_at_once(write, X if X.stride(1) == 1 else X.contiguous(), Z)
     if bool(marked.any()):
         for row in marked.nonzero()[:, 0].split(MENDED_ROWS):
             fill(row)
-    return Z
+    return given
+
+
+def written_at_once(write: Gpu, X: Array, Z: Array) -> Array:
+    """Write features by a fused kernel, by way of other memory where it cannot write to Z itself; return its marks."""
+    marks: list[Any] = []
+    if takes_pairs(Z):
+        run_device_tiles(lambda tile: marks.append(write(X[tile], Z[tile])), X.shape[0], X.shape[0])
+        return stack_rows(marks)
+    few = max(1, min(X.shape[0], CACHED_BYTES // (X.itemsize * Z.shape[1])))
+    written = X.new_empty((few, Z.shape[1]))
+
+    def work(tile: slice) -> None:
+        features = written[: tile.stop - tile.start]
+        marks.append(write(X[tile], features))
+        Z[tile] = features
+
+    run_device_tiles(work, X.shape[0], few)
+    return stack_rows(marks)
+
+
+def takes_pairs(Z: Array) -> bool:
+    """Whether fused kernels, which store two features in float32 at once, can write to a tensor."""
+    return is_float32(Z) and bool(Z.is_contiguous()) and Z.data_ptr() % PAIR_BYTES == 0
 
 
 def tile_features(fitted: FittedMap, X: Array, first_row: int, as_is: bool = False) -> Array:

@@ -18,6 +18,7 @@ from .._array import (
     first_overflow,
     has_kernels,
     has_torch,
+    is_differentiated,
     is_float32,
     is_sparse,
     on_gpu,
@@ -88,8 +89,8 @@ class FittedMap:
         return self._writers[key]
 
     def gpu(self, X: Array) -> Gpu | None:
-        """Return the fused kernel for rows like these, if they are on a GPU and there is one."""
-        if not (on_gpu(X) and is_float32(X) and has_torch() and compiler.is_available()):
+        """Return the fused kernel for rows like these, if they are on a GPU and there is one without gradients."""
+        if not (on_gpu(X) and is_float32(X) and has_torch() and compiler.is_available()) or is_differentiated(X):
             return None
         key = "gpu", str(X.device)
         if key not in self._writers:

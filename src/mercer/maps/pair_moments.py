@@ -53,4 +53,5 @@ def power(values: Matrix, degree: int) -> Matrix:
 def pair_moments(X: Array, Y: Array) -> PairMoments:
     """Compute the moments of every row of X with every row of Y, dense or CSR."""
     squared = [M.multiply(M) if sp.issparse(M) else M * M for M in (X, Y)]
-    return PairMoments(inner_products(X, Y), np.outer(squares(X), squares(Y)), inner_products(*squared))
+    with np.errstate(over="ignore"):  # products of four entries may overflow where the kernel does not
+        return PairMoments(inner_products(X, Y), np.outer(squares(X), squares(Y)), inner_products(*squared))

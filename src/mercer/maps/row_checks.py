@@ -10,8 +10,10 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
-from .._array import Array, aligned, first_overflow, has_kernels, on_gpu
+from .._array import Array, aligned, as_stored, first_overflow, has_kernels, on_gpu
 from .._rows import Rows
+from ..data.frames import columns, is_frame, kind_of
+from ..data.times import TIMES
 from ..kernels import Kernel
 
 Check = Callable[[Array], None]
@@ -33,7 +35,21 @@ def is_plain(X: Array, fitted: Any) -> bool:
 
 def validated(estimator: Any, X: Array, **options: Any) -> Any:
     """Validate X like scikit-learn does, in a form that the compiled core can read."""
-    return aligned(validate_data(estimator, X, **options))
+    refuse_times(X)
+    return aligned(validate_data(estimator, as_stored(X), **options))
+
+
+def refuse_times(X: Any) -> None:
+    """Raise a ValueError for dates and durations, whose missing values would become large negative numbers."""
+    if is_frame(X):
+        found = [(name, kind) for name, column in columns(X).items() if (kind := kind_of(column)) in TIMES]
+        if found:
+            name, kind = found[0]
+            raise ValueError(
+                f"expected columns of numbers, found {kind}s in {name!r}: convert them, for example to days"
+            )
+    elif getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+        raise ValueError(f"expected numbers, found {X.dtype}: convert them to numbers of days")
 
 
 def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:

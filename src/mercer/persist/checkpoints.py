@@ -165,7 +165,7 @@ def _arrays(header: Header, held: dict[str, Any], payload: memoryview) -> dict[s
     """Return the arrays in the memory layout that they had, on which matrix products depend."""
     arrays = {name: array_of(payload, tensor) for name, tensor in header.tensors.items()}
     if {name: [array.dtype.name, list(array.shape)] for name, array in arrays.items()} != held.get("arrays"):
-        refuse("the arrays are not those that were written")
+        refuse("the arrays differ from those that were written")
     for name in as_list(held.get("fortran"), "fortran"):
         arrays[name] = np.asfortranarray(arrays[name])
     return arrays

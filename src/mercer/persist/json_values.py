@@ -81,7 +81,7 @@ class ArgumentWriter:
         self.seed = seed
 
     def arguments(self, estimator: Any, where: str) -> dict[str, Any]:
-        """Return those of an estimator; ``where`` is the path to it, for names and messages."""
+        """Return the values of an estimator; ``where`` is the path to it, for names and messages."""
         given = estimator.get_params(deep=False)
         return {name: self.value(given[name], f"{where}{name}") for name in sorted(given) if name not in NOT_STORED}
 

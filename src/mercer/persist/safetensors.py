@@ -81,7 +81,10 @@ def read_header(file: BinaryIO) -> Header:
         refuse(f"a model file starts with the length of its header in 8 bytes, found {len(first)}")
     length = int.from_bytes(first, "little")
     if length > MAX_HEADER:
-        refuse(f"the header must have at most {MAX_HEADER} bytes, found {length}")
+        refuse(
+            f"it does not start like a model file, with the length of a header of at most {MAX_HEADER} bytes (found "
+            f"{length})"
+        )
     if 8 + length > size:
         refuse(f"the header should have {length} bytes, but the file ends after {size - 8} of them")
     text = file.read(length)

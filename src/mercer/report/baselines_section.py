@@ -20,7 +20,7 @@ def baselines_part(scores: Sequence[Score], baselines: Sequence[Baseline]) -> st
     first = there[0].gain.name
     said = (
         f"Every model is scored on the same held-out rows. The last column is how far this model is ahead in {first}, "
-        "with a 95 % interval of the difference, from the same bootstrap draws for both; where the whole interval is "
+        "with a 95 % interval of the difference, from the same bootstrap draws for both; if the whole interval is "
         "below 0, the other model is better."
     )
     mine = {score.name: score for score in scores}

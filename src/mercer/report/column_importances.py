@@ -86,7 +86,7 @@ def importances_among(model: Any, table: Any, X: Any) -> list[Importance]:
     size = 2.0 * outputs * float(model.map_.n_components_) * float(model.map_.n_features_in_)
     most = int(np.clip(OPERATIONS / size, FEWEST_ROWS, MOST_ROWS))
     step = -(-int(X.shape[0]) // most)
-    with warnings.catch_warnings():  # that rows are unlike those of fit was told when they were scored
+    with warnings.catch_warnings():  # the warning about rows unlike the training rows was issued when they were scored
         warnings.simplefilter("ignore", UserWarning)
         try:
             shares = model.importances(Matched(table, part_of(X, np.arange(0, X.shape[0], step)), 0))

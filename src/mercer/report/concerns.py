@@ -213,7 +213,7 @@ class Outlying(NamedTuple):
 
     @classmethod
     def of_model(cls, model: Any, test: Table) -> Outlying | None:
-        """Return those of a regressor on held-out rows."""
+        """Return the concerns about a regressor on held-out rows."""
         y, predicted, weight = model.observed(test, model.predict)
         squares = (np.asarray(y, dtype=np.float64) - predicted) ** 2
         return cls.of_errors(squares if weight is None else squares * weight)

@@ -55,7 +55,7 @@ def evaluate(
         The level of the intervals; see :func:`mercer.report.bootstrap`.
     random_state : int, Generator or RandomState, default=0
         The seed of the intervals.
-    unknown : {"error", "ignore"} or None, default=None
+    unknown : {"auto", "error", "ignore"} or None, default=None
         What to do about levels that the model has not learned: raise an error, or treat them as no level at all
         (:func:`mercer.report.unknown_levels` counts them). None does what the model does when it predicts.
 

@@ -1,4 +1,4 @@
-"""The workers that a client reaches: tasks for them, their results, and an error where they are gone for good."""
+"""The workers that a client reaches: tasks for them, their results, and an error if they are gone for good."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOK = 2.0
 HELD_SHARE = 0.5
 """The share of the memory of workers that features may take which are kept between passes."""
 PATIENCE = 30.0
-"""Seconds without any worker after which they are gone: those that restart, or are about to join, take less."""
+"""After this many seconds without any worker, all count as gone: restarting or joining takes less time."""
 
 
 class WorkersGoneError(RuntimeError):
@@ -102,7 +102,7 @@ class Cluster:
     def wait(
         self, futures: Sequence[Any], done: Callable[[int], None] = lambda number: None, keep: bool = True
     ) -> None:
-        """Wait for futures, telling the number of each that is done; the error of the first that fails is raised.
+        """Wait for futures and report the number of each that is done; the error of the first that fails is raised.
 
         Those that are not to be kept are released as soon as they are done: other tasks may still use them.
         """

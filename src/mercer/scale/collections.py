@@ -37,7 +37,7 @@ def is_collection(X: Any) -> bool:
 
 
 def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
-    """Return the rows of a collection as a table, whose partitions are those of the collection.
+    """Return the rows of a collection as a table with the same partitions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Methods of fitted maps and learners on Dask collections: what they give is a Dask array that is not computed yet."""
+"""Methods of fitted maps and learners on Dask collections, whose results are Dask arrays that are not computed yet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .collections import is_collection
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 LIKELY = (0.0, 0.5, 1.0)
-"""Numbers of which some are in the domain of every kernel."""
+"""Numbers among which the domain of every kernel contains at least one."""
 
 
 class Call(NamedTuple):
@@ -27,13 +27,13 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
     named: dict[str, Any]
     learned: dict[str, Any]
-    """Attributes that are sent beside the estimator, because few methods need them."""
+    """Attributes that are sent separately from the estimator, because few methods need them."""
     item: int | None = None
-    """Which of several results is wanted; None where there is one."""
+    """The position of the requested result among several; None if there is only one."""
 
     @classmethod
     def of(cls, estimator: Any, method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call:
-        """Return the call with all that it needs of the estimator."""
+        """Return the call with all that it needs from the estimator."""
         learned = {"statistics_": estimator.statistics_} if named.get("return_std") else {}
         return cls(estimator, method, arguments, named, learned)
 
@@ -47,17 +47,18 @@ class Call(NamedTuple):
 
 
 def lazily(method: Method) -> Method:
-    """Let a method that is given a Dask collection return a Dask array, computed partition by partition when asked for.
+    """Let a method that is given a Dask collection return a Dask array, computed partition by partition on demand.
 
     Parameters
     ----------
     method : callable
-        A method whose first argument is rows and whose result is an array with as many rows, or a tuple of such.
+        A method whose first argument is rows, and whose result is an array with the same number of rows, or a tuple of
+        such arrays.
 
     Returns
     -------
     callable
-        The method, which does as before with other rows.
+        The method, which is unchanged for other rows.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def example_of(call: Call, X: Any) -> Any:
         for row in rows[:-1]:
             try:
                 return call(row)
-            except ValueError:  # outside of the domain of a kernel, or about the rows of any kind
+            except ValueError:  # outside the domain of a kernel, or another error about the rows
                 continue
         return call(rows[-1])
 
@@ -128,14 +129,14 @@ def mapped(call: Call, X: Any, example: NDArray[Any]) -> Any:
 
 
 def called(X: Any, parcel: bytes, empty: NDArray[Any]) -> Any:
-    """Return what a packed call gives for the rows of one partition."""
+    """Return the result of a packed call for the rows of one partition."""
     from .parcels import opened
 
     return opened(parcel)(X) if X.shape[0] else empty
 
 
 def computed(*parts: Any) -> tuple[Any, ...]:
-    """Return Dask collections as arrays here; others stay as they are.
+    """Return Dask collections as arrays in this process; other objects are returned unchanged.
 
     Parameters
     ----------

@@ -57,12 +57,12 @@ def files_on(client: Any, source: SourceTable) -> PartitionedFiles:
     client : distributed.Client
         A client of the cluster, whose workers see the files under the same names.
     source : SourceTable
-        The files, as :func:`mercer.data.open` gives them.
+        The files, as :func:`mercer.data.open` returns them.
 
     Returns
     -------
     PartitionedFiles
-        The table. Its partitions are cut by the rows alone, whatever the workers are.
+        The table. Its partitions depend only on the rows, not on the workers.
     """
     cluster = Cluster(client)
 

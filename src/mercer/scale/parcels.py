@@ -1,7 +1,7 @@
 """Functions on their way to workers: as bytes, in which a map is its seed rather than its parameters.
 
-An object that knows a shorter way to be made again has ``for_parts``, which returns a function and its arguments, as
-``__reduce__`` does, or None where there is no shorter way.
+An object that can be recreated in a shorter way has a method ``for_parts``, which returns a function and its arguments,
+as ``__reduce__`` does, or None if there is no shorter way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Packer(cloudpickle.Pickler):
     """Writes objects in the shortest way that they know."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """Return how an object is made again."""
+        """Return how to recreate an object."""
         shorter = getattr(type(obj), "for_parts", None)
         found = None if shorter is None else shorter(obj)
         return super().reducer_override(obj) if found is None else found

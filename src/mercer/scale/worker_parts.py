@@ -18,7 +18,7 @@ from .parcels import opened, packed
 
 FEWEST = 4
 AHEAD = 2
-"""Results per thread of the cluster that are made before they are asked for."""
+"""The number of results per thread of the cluster that are computed ahead of time."""
 SENT_BYTES = 4 * 2**20
 """Arguments that are sent in one message: the scheduler keeps them, so that a task can be repeated anywhere."""
 
@@ -150,7 +150,7 @@ class WorkerParts(Parts):
 
 
 class DelayedParts(HereParts):
-    """Objects of partitions that are computed here, one at a time, whenever they are asked for.
+    """Objects of partitions that are computed in this process, one at a time, on demand.
 
     Parameters
     ----------

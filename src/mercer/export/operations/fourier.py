@@ -1,4 +1,4 @@
-"""Fourier transforms of real rows, in float64: runtimes lose digits of float32 at lengths that are no power of two."""
+"""Fourier transforms of real rows, in float64: runtimes lose digits of float32 if the length is not a power of two."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def rfft(X: Symbol) -> ComplexSymbol:
 def irfft(spectrum: ComplexSymbol, width: int) -> Symbol:
     """The real rows with this half spectrum, whose other half is its mirror image.
 
-    They are the real part of a forward transform of the conjugate: onnxruntime has inverse transforms to single
-    precision alone where the length is no power of two.
+    They are the real part of a forward transform of the conjugate: if the length is not a power of two, onnxruntime
+    computes inverse transforms in single precision only.
     """
     mirrored = np.arange((width - 1) // 2, 0, -1)
     parts = []
@@ -28,6 +28,6 @@ def irfft(spectrum: ComplexSymbol, width: int) -> Symbol:
         precise = part.astype(np.float64)
         whole = xp.concat([precise, sign * xp.take(precise, mirrored, axis=1)], axis=1)
         parts.append((sign * whole)[:, :, None])
-    # The imaginary parts of entry 0 and of the middle, which are 0 but for rounding, have no real part in the result.
+    # The imaginary parts of entry 0 and of the middle, which are 0 up to rounding, do not affect the real result.
     found = xp.concat(parts, axis=2).node("DFT", shape=(ROWS, width, 2), axis=1)
     return (found[:, :, 0] / float(width)).astype(spectrum.dtype)

@@ -64,7 +64,7 @@ def value(kernel: Any, t: Symbol) -> Symbol:
 
 @singledispatch
 def radial(kernel: Any, squares: Symbol) -> Symbol:
-    """g of squared distances of a kernel of these."""
+    """g of the squared distances, for a kernel that is a function of them."""
     raise NotExportedError(f"the kernel {kernel!r} has no formula in standard operators")
 
 
@@ -109,7 +109,7 @@ def _(kernel: VovkInfinite, t: Symbol) -> Symbol:
 @value.register
 def _(kernel: Maclaurin, t: Symbol) -> Symbol:
     if callable(kernel.coefficients):
-        raise NotExportedError(f"the coefficients of {kernel!r} are a function, whose series has no end")
+        raise NotExportedError(f"the coefficients of {kernel!r} are a function, so its series is infinite")
     return horner(kernel.coefficients, t)
 
 
@@ -125,7 +125,7 @@ def horner(coefficients: tuple[float, ...], t: Symbol) -> Symbol:
 
 
 def squared_distances(X: Symbol, L: Matrix) -> Symbol:
-    """Squared distances, about an origin that is near the landmarks: little cancels there."""
+    """Squared distances, from an origin near the landmarks to avoid cancellation."""
     origin = L.mean(axis=0)
     rows, others = X - origin, L - origin
     norms = xp.sum(rows * rows, axis=1, keepdims=True) + np.einsum("ij,ij->i", others, others)
@@ -133,12 +133,12 @@ def squared_distances(X: Symbol, L: Matrix) -> Symbol:
 
 
 def coordinates(kernel: Any, X: Any) -> Any:
-    """Rows with every column in units of its own bandwidth."""
+    """Rows with every column in units of its bandwidth."""
     return X if kernel.factors is None else X * kernel.factors
 
 
 def over_columns(term: Callable[[Symbol, Matrix], Symbol], X: Symbol, L: Matrix) -> list[Symbol]:
-    """A term of every column: no array has an axis for rows, one for landmarks and one for columns."""
+    """The sum of a term over columns, without an array of size rows x landmarks x columns."""
     return [term(X[:, place : place + 1], L[:, place]) for place in range(L.shape[1])]
 
 
@@ -156,7 +156,9 @@ def _(kernel: Gaussian, squares: Symbol) -> Symbol:
 @radial.register
 def _(kernel: Matern, squares: Symbol) -> Symbol:
     if kernel.nu not in (0.5, 1.5, 2.5):
-        raise NotExportedError(f"Matern(nu={kernel.nu}) needs Bessel functions, which are no standard operator")
+        raise NotExportedError(
+            f"Matern(nu={kernel.nu}) needs Bessel functions, for which there is no standard operator"
+        )
     z = xp.minimum(xp.sqrt(squares * (2.0 * kernel.nu)) * (1.0 / kernel.width), 1e100)
     decay = xp.exp(-z)
     if kernel.nu == 0.5:
@@ -208,7 +210,7 @@ def multiplied(terms: list[Symbol]) -> Symbol:
 
 
 def where_both(term: Callable[[Any, Any], Symbol]) -> Callable[[Symbol, Matrix], Symbol]:
-    """A term that is 0 where one of the values is, given both with 1 in the place of 0."""
+    """A term that is 0 if one of the values is 0; it is given both values with zeros replaced by 1."""
 
     def part(x: Symbol, y: Matrix) -> Symbol:
         found = term(xp.where(x > 0.0, x, 1.0), np.where(y > 0.0, y, 1.0))

@@ -12,9 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..._caller import warn_caller
+
 SOURCES = Path(__file__).parent / "cuda"
 MOST_STATIC_BYTES = 48 * 1024
 """The bytes of shared memory that a kernel may use without requesting them."""
+SHARED_BYTES = 227 * 1024
+"""The bytes that it may request on large GPUs since 2022; others have less."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,16 @@ def launch(kernel: Kernel, blocks: int, device: Any, arguments: Sequence[Any]) -
         _checked(driver.cuLaunchKernel(function, *grid, *block, kernel.shared, stream, parameters, 0))
 
 
+@cache
 def is_available() -> bool:
-    """Whether kernels can be compiled here."""
+    """Whether kernels can be compiled here; a warning says so once if not."""
     try:
         import cuda.bindings.nvrtc  # noqa: F401
     except ImportError:
+        warn_caller(
+            "features are computed by torch, which takes up to 90 times as long as Mercer's kernels: these need "
+            "the package cuda-bindings, which comes with torch 2.10 and later for CUDA"
+        )
         return False
     return True
 
@@ -79,6 +88,15 @@ def is_available() -> bool:
 def runs_on(place: Any) -> bool:
     """Whether kernels can be compiled for a device of torch."""
     return place.type == "cuda" and is_available()
+
+
+def most_shared_bytes(place: Any) -> int:
+    """Return how much shared memory a block of threads may have on a device of torch, of which the CPU is any."""
+    import torch
+
+    if place.type != "cuda":
+        return SHARED_BYTES
+    return int(getattr(torch.cuda.get_device_properties(place), "shared_memory_per_block_optin", SHARED_BYTES))
 
 
 def _ctype(argument: Any) -> Any:

@@ -28,19 +28,19 @@ def fastfood(
     ----------
     signs, orders, directions : ndarray of shape (n_blocks, width)
     radii : ndarray of shape (n_frequencies,)
-        What the transforms are multiplied by, in half turns.
+        The factors of the transforms, in half turns.
     offset : ndarray of shape (1,)
-        That of a last feature without a partner, in half turns.
+        The offset of a last feature without a partner, in half turns.
     scale : float
     device : torch.device
 
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(signs.shape[1])
-    if group is None:
+    if group is None or not group.fits(1, device):
         return None
     tables = sent(device, group.words(signs < 0), group.by_register(orders), group.by_register(directions), radii)
     (offset_sent,) = sent(device, offset)

@@ -28,23 +28,23 @@ def hadamard_sketch(
     Parameters
     ----------
     buckets, turns : ndarray of shape (degree, n_columns)
-        The place of every column, and its sign as a power of the imaginary unit; a last column beside those of the rows
-        is that of the constant.
+        The place of every column, and its sign as a power of the imaginary unit; an additional last column belongs to
+        the constant.
     size : int
         The number of places, a power of two.
     factor, constant : float
-        What the entries of a row are multiplied by, and what stands behind them.
+        The factor of the entries of a row, and the constant that follows them.
     scale : float
-        What the products are multiplied by.
+        The factor of the products.
     device : torch.device
 
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(size)
-    if group is None:
+    if group is None or not group.fits(2, device):
         return None
     places = group.padded(buckets) + group.padded_size * (turns % 2).astype(np.int32)
     table = sketch_entries(places, turns >= 2)

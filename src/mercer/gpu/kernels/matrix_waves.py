@@ -24,9 +24,9 @@ def matrix_waves(frequencies: NDArray[np.float64], offsets: NDArray[np.float64],
     Parameters
     ----------
     frequencies : ndarray of shape (n_frequencies, n_columns)
-        In half turns.
+        The frequencies, in half turns.
     offsets : ndarray
-        Those of features without a partner, in half turns.
+        The offsets of features without a partner, in half turns.
     scale : float
     device : torch.device
     """

@@ -11,11 +11,11 @@ from .compiler import Kernel
 SHAPES = ("gaussian", "matern-1/2", "matern-3/2", "matern-5/2")
 """The functions of squared distances, in the order of the source."""
 MOST_COLUMNS = 128
-"""Differences of wider rows take longer than their inner products on tensor cores."""
+"""The largest number of columns: with more, differences take longer than inner products on tensor cores."""
 TILE = 128
-"""Rows, and landmarks, of a block of threads."""
+"""The numbers of rows and of landmarks of a block of threads."""
 SHARED = 2 * 8 * (TILE + 1) * 4
-"""Bytes for some columns of both."""
+"""The bytes for some columns of both."""
 
 
 def radial_values(X: Any, landmarks: Any, shape: str, scale: float) -> Any:
@@ -28,7 +28,7 @@ def radial_values(X: Any, landmarks: Any, shape: str, scale: float) -> Any:
     shape : str
         The name of the function of squared distances.
     scale : float
-        What it multiplies them, or the distances, by.
+        The factor of the squared distances, or of the distances.
     """
     found = X.new_empty((X.shape[0], landmarks.shape[0]))
     blocks = -(-X.shape[0] // TILE) * -(-landmarks.shape[0] // TILE)

@@ -1,4 +1,4 @@
-"""Products with random directions of which what is negative is cut off."""
+"""Products with random directions, with negative ones replaced by 0."""
 
 from __future__ import annotations
 

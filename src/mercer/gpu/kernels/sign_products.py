@@ -30,7 +30,7 @@ def sign_products(
     ----------
     signs : ndarray of shape (n_projections, n_columns)
     degrees : ndarray of shape (n_products,)
-        How many projections each product has; those of a product lie one below the other.
+        The number of projections of each product; the projections of a product are consecutive.
     weights : ndarray of shape (n_products,)
     first : int
     device : torch.device
@@ -38,7 +38,7 @@ def sign_products(
     Returns
     -------
     callable or None
-        None where the signs take too much memory.
+        None if the signs take too much memory.
     """
     if 6 * signs.size > MATRIX_BYTES:
         return None

@@ -19,7 +19,7 @@ class SketchEntries(NamedTuple):
 
     @property
     def turns(self) -> int:
-        """How many columns a place has at most."""
+        """The largest number of columns of a place."""
         return self.starts.shape[1] - 1
 
 

@@ -27,25 +27,24 @@ def srht(
     Parameters
     ----------
     turns : ndarray of shape (n_blocks, degree, n_columns)
-        The sign of every column as a power of the imaginary unit; a last column beside those of the rows is that of the
-        constant.
+        The sign of every column as a power of the imaginary unit; an additional last column belongs to the constant.
     outputs : ndarray of shape (degree, n_features)
-        The output of the transforms of its block that a feature takes.
+        The output of its block's transforms that a feature uses.
     size : int
         The width of the transforms, a power of two.
     factor, constant : float
-        What the entries of a row are multiplied by, and what stands behind them.
+        The factor of the entries of a row, and the constant that follows them.
     scale : float
-        What the products are multiplied by.
+        The factor of the products.
     device : torch.device
 
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(size)
-    if group is None:
+    if group is None or not group.fits(3, device):
         return None
     padded = np.pad(turns, ((0, 0), (0, 0), (0, size - turns.shape[2])))
     tables = sent(device, group.words(padded >= 2), group.words(padded % 2 == 1), outputs)

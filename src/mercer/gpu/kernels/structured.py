@@ -22,19 +22,19 @@ def structured(
     ----------
     signs : ndarray of shape (n_blocks, 3, width)
     radii : ndarray of shape (n_frequencies,)
-        What the transforms are multiplied by, in half turns.
+        The factors of the transforms, in half turns.
     offset : ndarray of shape (1,)
-        That of a last feature without a partner, in half turns.
+        The offset of a last feature without a partner, in half turns.
     scale : float
     device : torch.device
 
     Returns
     -------
     callable or None
-        None where the transforms are too wide or too narrow.
+        None where the transforms are too wide or too narrow for the device.
     """
     group = ThreadGroup.of(signs.shape[2])
-    if group is None:
+    if group is None or not group.fits(1, device):
         return None
     negative = signs < 0
     rounds = group.words(negative[:, 0]), group.last_words(negative[:, 1]), group.words(negative[:, 2])

@@ -28,23 +28,23 @@ def tensor_sketch(
     Parameters
     ----------
     buckets, signs : ndarray of shape (degree, n_columns)
-        The place and the sign of every column; a last column beside those of the rows is that of the constant.
+        The place and the sign of every column; an additional last column belongs to the constant.
     width : int
         The number of places, and of features.
     factor, constant : float
-        What the entries of a row are multiplied by, and what stands behind them.
+        The factor of the entries of a row, and the constant that follows them.
     scale : float
-        What the spectrum's real values at both ends are multiplied by.
+        The factor of the spectrum's real values at both ends.
     device : torch.device
 
     Returns
     -------
     callable or None
-        None where the width is not a power of two, too large or too small.
+        None where the width is not a power of two, or too large or too small for the device.
     """
     # A row is transformed as half as many complex numbers. With 32 of them a thread has enough work between waits.
     group = ThreadGroup.of(width // 2, held=5) if width & (width - 1) == 0 else None
-    if group is None:
+    if group is None or not group.fits(2, device):
         return None
     table = sketch_entries(buckets, signs < 0)
     roots = np.exp(-1j * np.pi * np.arange(width // 2) / (width // 2))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import compiler
 from .compiler import Kernel
 
 BLOCK = 256
@@ -62,10 +64,17 @@ class ThreadGroup:
             The number of blocks that a processor should hold at once, for which the compiler saves registers.
         """
         threads = self.threads * self.per_block
-        shared = 4 * arrays * self.per_block * self.padded_size
+        shared = self._shared_bytes(arrays)
         resident = resident if threads <= BLOCK else 1
         constants = ("BITS", self.bits), ("HELD", self.held), ("BLOCK", threads), ("RESIDENT", resident)
         return Kernel(name, threads, shared, constants)
+
+    def fits(self, arrays: int, device: Any) -> bool:
+        """Whether a device has enough shared memory for a block of such groups."""
+        return self._shared_bytes(arrays) <= compiler.most_shared_bytes(device)
+
+    def _shared_bytes(self, arrays: int) -> int:
+        return 4 * arrays * self.per_block * self.padded_size
 
     def blocks(self, rows: int) -> int:
         """Return the number of blocks that map this many rows."""
@@ -82,12 +91,12 @@ class ThreadGroup:
         return _packed(np.swapaxes(flags.reshape(*flags.shape[:-1], 1 << self.held, self.threads), -1, -2))
 
     def by_register(self, table: NDArray) -> NDArray:
-        """Return the entries of elements, with those of one register side by side."""
+        """Return the entries of elements, with the entries of one register side by side."""
         parts = table.reshape(*table.shape[:-1], self.threads, 1 << self.held)
         return np.ascontiguousarray(np.swapaxes(parts, -1, -2)).reshape(table.shape)
 
     def padded(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return where elements are kept in shared memory for threads that read those of their registers."""
+        """Return where elements are kept in shared memory, for threads that read the elements of their registers."""
         return places + (places >> self.held)
 
     @property

@@ -13,6 +13,7 @@ from ..._array import to_numpy
 from ..._checks import check_choice, check_probability
 from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
+from ...gpu.exchange import in_kind_of_rows
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
 from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
@@ -38,8 +39,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
     conformity : {"probability", "cumulated"}, default="probability"
         The score of a class. "probability" is one minus its probability, which gives the smallest sets on average, but
         possibly empty ones if no class is likely [1]_. "cumulated" adds up the probabilities of all classes that are at
-        least as likely: its sets contain the most likely class and grow for difficult rows, but cover somewhat more
-        than requested ([2]_, without random ties).
+        least as likely: its sets contain the most likely class and grow for difficult rows, but their coverage is
+        somewhat higher than requested ([2]_, without random ties).
     coverage : float, default=0.9
         The share of new rows whose class should be in their set.
     holdout : float, default=0.25
@@ -210,6 +211,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
+    @in_kind_of_rows
     def predict_set(self, X: Any, coverage: float | None = None, groups: Any = None) -> NDArray[np.bool_]:
         """Return the sets of classes of rows.
 
@@ -218,7 +220,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
             The rows.
         coverage : float or None, default=None
-            Another coverage than that of the constructor, for which nothing has to be fitted again.
+            A coverage to use instead of the one given to the constructor; nothing has to be fitted again.
         groups : array-like of shape (n_samples,) or None, default=None
             The groups of the rows, if ``fit`` was given groups.
 

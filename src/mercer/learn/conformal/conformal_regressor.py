@@ -13,6 +13,7 @@ from ..._array import to_numpy
 from ..._checks import check_choice, check_probability, check_whole
 from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
+from ...gpu.exchange import in_kind_of_rows
 from ..argument_types import WeightArgument
 from ..map_choice import is_exact
 from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
@@ -35,8 +36,8 @@ ROWS_AT_ONCE = 1024
 class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
     r"""Intervals that contain the target of a new row with a given probability, for any regressor.
 
-    Nothing is assumed about the distribution of the targets, only that new rows come from the same source as those of
-    ``fit``, in random order. With a coverage of :math:`1 - \alpha`, over the draw of all rows:
+    Nothing is assumed about the distribution of the targets, only that new rows come from the same source as the rows
+    of ``fit``, in random order. With a coverage of :math:`1 - \alpha`, over the draw of all rows:
 
     - ``"split"`` sets a share of the rows aside, and widens predictions by the :math:`\lceil (1-\alpha)(n+1) \rceil`-th
       smallest of their n absolute residuals. It covers with a probability of at least :math:`1 - \alpha`, and at most
@@ -46,12 +47,13 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
     - ``"jackknife+"`` learns from all rows and leaves out each of at most 2,048 by itself, in closed form and without
       another fit. It covers with a probability of at least :math:`1 - 2\alpha`, and of :math:`1 - \alpha` in practice
       [3]_.
-    - ``"cv+"`` does the same with ``n_folds`` folds, whose sums are subtracted from those of all rows; all rows
-      calibrate. Its guarantee is that of the jackknife+ minus :math:`\sqrt{2 / n}`.
+    - ``"cv+"`` does the same with ``n_folds`` folds, whose sums are subtracted from the sums over all rows; every row
+      is used for calibration. Its guarantee is weaker than that of the jackknife+ by :math:`\sqrt{2 / n}`.
 
-    The last two require ``KernelRegressor(loss="squared")``. Their guarantees refer to what is recomputed without the
-    left-out rows, the coefficients. The kernel, the map, the preparation and alpha are those of all rows, so a left-out
-    row has influenced them; ``benchmarks/README.md`` has measured coverage. "split" has no such reservation.
+    The last two require ``KernelRegressor(loss="squared")``. Their guarantees only cover what is recomputed without the
+    left-out rows, which is the coefficients. The kernel, the map, the preparation and alpha are chosen from all rows,
+    so a left-out row has influenced them; ``benchmarks/README.md`` contains measured coverages. "split" has no such
+    reservation.
 
     Parameters
     ----------
@@ -260,6 +262,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
+    @in_kind_of_rows
     def predict_interval(self, X: Any, coverage: float | None = None, groups: Any = None) -> Matrix:
         """Return the intervals of rows.
 
@@ -268,7 +271,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
             The rows.
         coverage : float or None, default=None
-            Another coverage than that of the constructor, for which nothing has to be fitted again.
+            A coverage to use instead of the one given to the constructor; nothing has to be fitted again.
         groups : array-like of shape (n_samples,) or None, default=None
             The groups of the rows, if ``fit`` was given groups.
 

@@ -6,9 +6,9 @@ leverage :math:`h = s\,((z - \bar z)^\top A^{-1} (z - \bar z) + 1 / n)`. Without
 .. math:: w - \frac{s\,e}{1 - h}\, A^{-1} (z - \bar z)
 
 and the residual of the row is :math:`e / (1 - h)` (Cook and Weisberg, Residuals and influence in regression, 1982).
-Without an intercept there is no mean, and no 1 / n. If h is 1, nothing is known about the row without itself, and its
-residual is infinite. The sums of a fold of rows are subtracted from those of all rows.
-The map, the preparation and alpha remain those of all rows.
+Without an intercept there is no mean, and no 1 / n. If h is 1, nothing is known about the row if it is left out, and
+its residual is infinite. The sums of a fold of rows are subtracted from the sums over all rows. The map, the
+preparation and alpha are not learned again.
 """
 
 from __future__ import annotations

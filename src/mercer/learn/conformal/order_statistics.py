@@ -1,4 +1,4 @@
-"""The score, among those of rows outside the training rows, that bounds the score of a new row.
+"""The score of a calibration row that bounds the score of a new row.
 
 Among n + 1 scores in random order, the last is one of the k smallest with a probability of at least k / (n + 1).
 """
@@ -13,7 +13,7 @@ Matrix = NDArray[np.float64]
 ROUNDING = 1e-9
 """How far a product may exceed an integer and still be treated as that integer."""
 FEW = 4096
-"""Values of at most this number of rows are sorted individually; those of more are counted per machine."""
+"""The values of at most this number of rows are sorted individually; with more rows, values are counted per machine."""
 HALVINGS = 64
 """The number of times to halve an interval until only rounding errors are left."""
 
@@ -37,7 +37,7 @@ def bound(scores: Matrix, coverage: float) -> float:
 
 
 def smallest(centres: Matrix, machine: NDArray[np.int64], residuals: Matrix, place: int) -> Matrix:
-    """Return the value at this position, starting with 1, among those of all rows, for every new row.
+    """Return, for every new row, the value at this position (starting with 1) among the values of all rows.
 
     Parameters
     ----------

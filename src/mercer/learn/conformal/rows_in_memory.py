@@ -24,6 +24,6 @@ def rows_in_memory(X: Any) -> Any:
 
 
 def check_splittable(estimator: Any) -> None:
-    """Refuse an estimator that takes a square kernel matrix, whose columns would have to be split too."""
+    """Refuse an estimator that expects a square kernel matrix, whose columns would have to be split too."""
     if estimator.__sklearn_tags__().input_tags.pairwise:
         raise ValueError("rows of kernel='precomputed' cannot be set aside or left out: give the kernel and the rows")

@@ -19,19 +19,19 @@ from ..solvers.wide_ridge import landmark_count
 from ..statistics import chunk_rows
 
 VECTORS = 10
-"""Of the size of the coefficients, in steps of conjugate gradients."""
+"""Arrays of the size of the coefficients, in steps of conjugate gradients."""
 RIDGE_VECTORS = 5
-"""The same where steps are in the space of rows."""
+"""The same if steps are taken in the space of rows."""
 COPIES = 5
-"""Of a block of dense rows: as it is encoded, and as it is scaled."""
+"""Copies of a block of dense rows: one while it is encoded, and one while it is scaled."""
 ENTRY_BYTES = 80
-"""Of an entry of a block of sparse rows, as it is numbered, scaled and sorted; as measured."""
+"""Bytes per entry of a block of sparse rows while it is numbered, scaled and sorted; measured."""
 LEVEL_BYTES = 400
-"""Of a level of sparse rows: its text, its number, its summary and its scale; as measured."""
+"""Bytes per level of sparse rows, for its text, its number, its summary and its scale; measured."""
 ROW_BYTES = 32
-"""The label, weights and number of the class of a row."""
+"""Bytes per row for its label, its weights and the number of its class."""
 NODE_BYTES = 16
-"""LIBLINEAR has a copy of its own: every number with its place."""
+"""Bytes per number in the copy that LIBLINEAR makes, which stores every number with its position."""
 
 
 class Extent(NamedTuple):
@@ -40,13 +40,13 @@ class Extent(NamedTuple):
     width: int
     n_rows: int = 0
     columns: int = 1
-    """Of targets, or of decision values."""
+    """The number of columns of targets or of decision values."""
     itemsize: int = 4
     n_jobs: int | None = None
 
     @property
     def square(self) -> int:
-        """The number of entries in a matrix of second moments, including those of an intercept."""
+        """The number of entries in a matrix of second moments, including the entries of an intercept."""
         return (self.width + 1) ** 2
 
     def chunks(self, held: int) -> int:
@@ -57,7 +57,7 @@ class Extent(NamedTuple):
     def sums(self, copies: int, exact: bool = False) -> int:
         """Return the bytes of moments in float64, while they are summed, or solved in ``copies`` copies.
 
-        Those of a chunk are in the precision of the features, or with ``exact`` two of them in float64.
+        The moments of a chunk are in the precision of the features; with ``exact``, there are two sets in float64.
         """
         held = 16 if exact and self.itemsize < 8 else self.itemsize
         return max(8 * self.square + self.chunks(held * self.square), 8 * copies * self.square)
@@ -123,18 +123,18 @@ class Extent(NamedTuple):
 
 
 class FitMemory(NamedTuple):
-    """Bytes that a fit takes at least, beside its map and a few blocks of rows."""
+    """The least memory that a fit needs, in bytes, in addition to its map and a few blocks of rows."""
 
     work: int
     """Sums and their solution, or the state of a solver."""
     features: int = 0
-    """The features of all rows, where they are held."""
+    """The features of all rows, if they are kept."""
     streamed: bool = False
-    """Whether features are not held, and made again in every pass."""
+    """Whether features are not kept but computed again in every pass."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of both."""
         return self.work + self.features
 
 
@@ -203,7 +203,7 @@ def check_before(model: Machine, table: Table, memory: int | None, iterates: boo
     try:
         check_room(model.bytes_needed(extent, memory), f"the sums over {width} features and their solution", memory)
     except MemoryError:
-        if not few or table.n_rows > width:  # of few rows there are no more landmarks
+        if not few or table.n_rows > width:  # there are no more landmarks than rows
             raise
         landmarks = extent._replace(width=table.n_rows)
         check_room(model.bytes_needed(landmarks, memory), f"the sums over {table.n_rows} landmarks", memory)

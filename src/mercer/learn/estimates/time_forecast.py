@@ -1,4 +1,4 @@
-"""How long the rest of a fit will take: the work that was announced, at the speed of the work that is done."""
+"""How long the rest of a fit will take: the work that is planned, at the speed of the work done so far."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import NamedTuple
 
 from ..._tiles import n_threads
 
-# What a processor is good at, measured on one core of an x86-64 machine with AVX2: costs are in operations of a product
-# of large matrices in the precision of the rows. Decisions need the ratios alone, which hardly differ between machines.
+# Relative costs, measured on one core of an x86-64 machine with AVX2, in operations of a product of large matrices in #
+# the precision of the rows. Decisions depend on the ratios only, which hardly differ between machines.
 
 SPEED = 1e10
-"""Operations per second of one thread, until some have been timed."""
+"""Assumed operations per second of one thread, until some have been timed."""
 PRODUCT_COST = 3.0
-"""The time of a product with few columns, a number of its operations, over that of a product of large matrices."""
+"""The time per operation of a product with few columns, relative to a product of large matrices."""
 DOUBLE = 2.0
-"""What operations in float64 cost where rows are in float32."""
+"""The cost of float64 operations relative to float32, if rows are in float32."""
 FEATURE_OPERATIONS = 50.0
-"""About what one feature of one row takes to make."""
+"""The approximate cost of computing one feature of one row."""
 FACTOR_COST = 4.0
-"""The time of a factor of a kernel matrix, or of the diagonal of its inverse, over that of so many operations."""
+"""The time per operation of factoring a kernel matrix, or of the diagonal of its inverse, relative to a product."""
 DECOMPOSITION = 40.0
 """Cost of an eigendecomposition, as a multiple of the product of two such matrices."""
 
 PILOT_OPERATIONS, FULL_PILOT = 2e10, 1000
-"""About what a pilot takes on this many rows or more, and in proportion on fewer."""
+"""The approximate cost of a pilot on this many rows or more; on fewer rows it is proportionally lower."""
 
 SLOWEST = 0.9
-"""A step that leaves a larger share of the gap than this counts as if it left so much: one alone says little."""
+"""The largest share of the gap that a step is assumed to leave; a single step without progress says little."""
 LEAST = 1e7
-"""Operations at least: what is small takes the time to start it."""
+"""The least number of operations to count for any piece of work, since starting it takes time too."""
 
 
 class Work(NamedTuple):
-    """A pass over the rows, or a solution, that is still to come, and about how many operations it takes."""
+    """A pass over the rows, or a solution, that is still to come, with an estimate of its operations."""
 
     what: str
     operations: float
 
 
 def features_work(n_rows: int, width: int) -> float:
-    """About what the features of all rows take."""
+    """The approximate cost of computing the features of all rows."""
     return FEATURE_OPERATIONS * n_rows * width
 
 
@@ -56,11 +56,11 @@ def pilot_work(n_rows: int) -> Work:
 
 
 class Forecast:
-    """Adds up what is left of a fit, in seconds.
+    """Estimates the seconds that are left of a fit.
 
-    Time counts for the work that ended last, so that what is done between passes counts too, and work that runs side
-    by side is not counted twice. Work of a kind that was timed is expected to continue at its speed, other work at
-    that of all work so far.
+    Elapsed time is attributed to the work that ended last; this includes the time between passes, and does not count
+    parallel work twice. Work of a kind that was timed before is expected to take as long as before, and other work to
+    run at the average speed so far.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ class Forecast:
     def __init__(self, now: float, n_jobs: int | None = None):
         self.began = self._last = now
         self.share = 0.0
-        """How much of the fit is done. It never falls: where more turns out to be left, it stands still."""
+        """How much of the fit is done. It never decreases: if more turns out to be left than expected, it stays the
+        same."""
         self._prior = 1.0 / (SPEED * n_threads(n_jobs))
         self._planned: list[Work] = []
         self._under_way: dict[int, Work] = {}
@@ -80,13 +81,13 @@ class Forecast:
         self._tokens = 0
 
     def plan(self, works: Sequence[Work]) -> None:
-        """Expect this from now on, in place of what was expected before."""
+        """Expect this work from now on, instead of what was expected before."""
         self._planned = [Work(what, max(operations, LEAST)) for what, operations in works]
         self._under_way = {}
         self._sizes.update(self._planned)
 
     def begin(self, what: str, share: float = 1.0) -> int:
-        """Work of this kind begins, of which this share is left; a number that names it."""
+        """Record that work of this kind begins, of which this share is left; return a number that identifies it."""
         self._under_way = {key: work for key, work in self._under_way.items() if work.what == what}
         self.drop(what)
         self._tokens += 1
@@ -94,13 +95,13 @@ class Forecast:
         return self._tokens
 
     def drop(self, what: str) -> None:
-        """The next work of this kind is not to be expected any more."""
+        """Stop expecting the next work of this kind."""
         place = next((place for place, work in enumerate(self._planned) if work.what == what), None)
         if place is not None:
             del self._planned[place]
 
     def advance(self, token: int, what: str, share: float, left: float, now: float) -> None:
-        """So much of a whole pass of this kind was done since it was last told of, and so much of it is left."""
+        """Record how much of a pass of this kind was done since the last call, and how much of it is left."""
         size = self._sizes.get(what, 0.0)
         self._count(what, share * size, now)
         if left > 0.0:
@@ -109,7 +110,7 @@ class Forecast:
             self._under_way.pop(token, None)
 
     def done(self, what: str, now: float) -> None:
-        """All of some work was done at once."""
+        """Record that some work was done all at once."""
         self.drop(what)
         self._count(what, self._sizes.get(what, 0.0), now)
 
@@ -119,7 +120,7 @@ class Forecast:
         self._last = now
 
     def seconds_left(self, unplanned: float = 0.0) -> float:
-        """What is left in all; ``unplanned`` is what is left of a pass that nobody has announced."""
+        """Return all that is left; ``unplanned`` is what is left of a pass that was not planned."""
         known = {what: seconds / size for what, (size, seconds) in self._timed.items() if size > 0.0}
         sizes, seconds = zip(*(self._timed[what] for what in known), strict=True) if known else ((0.0,), (0.0,))
         others = sum(seconds) / sum(sizes) if sum(seconds) > 0.0 else self._prior
@@ -131,7 +132,7 @@ class Forecast:
         return self._sizes.get(what, 0.0) > 0.0
 
     def share_with(self, left: float, now: float) -> float:
-        """The share that is done, given the seconds that are left."""
+        """Return the share that is done, given the seconds that are left."""
         elapsed = max(now - self.began, 0.0)
         if elapsed + left > 0.0:
             self.share = max(self.share, min(1.0, elapsed / (elapsed + left)))
@@ -141,8 +142,8 @@ class Forecast:
 def steps_left(gaps: Sequence[float], tol: float, usual: float, window: int = 3) -> float:
     """How many more steps bring a gap down to ``tol``, if it falls by the same factor as in the last steps.
 
-    ``usual`` is how many steps there are in all, for as long as the gaps do not tell; ``window`` is how many of the
-    last steps count: one where steps get ever better, more where they are uneven.
+    ``usual`` is the total number of steps to assume while there are too few gaps to judge by; ``window`` is the number
+    of last steps to consider: one if each step is better than the one before, more if they are uneven.
     """
     found = [gap for gap in gaps if math.isfinite(gap) and gap > 0.0]
     if found and found[-1] <= tol:
@@ -157,7 +158,7 @@ def steps_left(gaps: Sequence[float], tol: float, usual: float, window: int = 3)
 # -- the passes of solvers ---------------------------------------------------------------------------------------------
 
 USUAL_STEPS, USUAL_PRODUCTS = 8, 4
-"""How many Newton steps are expected, and steps of conjugate gradients in each, before there are any to judge by."""
+"""The number of Newton steps to expect, and of conjugate gradient steps in each, before there are any to judge by."""
 
 
 def product_work(n_rows: int, width: int, n_columns: int) -> float:
@@ -177,7 +178,7 @@ def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
 
 
 def exact_works(n_rows: int, alphas: int) -> list[Work]:
-    """Those of ridge regression on all rows, by a factor for every alpha and the diagonal of its inverse."""
+    """The passes of ridge regression on all rows: a factor and the diagonal of its inverse for every alpha."""
     factor = float(n_rows) ** 3 / 3.0
     tried = alphas * [Work("alphas", 2.0 * factor)] if alphas > 1 else []
     return [Work("kernel matrix", features_work(n_rows, n_rows)), *tried, Work("solution", 2.0 * factor)]

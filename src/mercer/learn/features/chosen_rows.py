@@ -93,7 +93,7 @@ class ChosenRows(NamedTuple):
     ) -> NDArray[Any]:
         """Add Z' R with R = curvature * (Z columns' + offsets), and return R.
 
-        What has no curvature costs nothing: of the classes of a support vector machine, a row counts for few.
+        Entries without curvature cost nothing: in a support vector machine, a row has curvature for only a few classes.
         """
         if not self._is_read_in_place(np.count_nonzero(curvature) / max(len(self.numbers), 1)):
             weights = curvature * (self.times(columns) + offsets)

@@ -70,15 +70,15 @@ class Design(Protocol):
         ...
 
     def decision_values(self, W: Matrix, what: str) -> Any:
-        """The same where losses take it: an array, or a tensor on the device that features are on."""
+        """The same in the form that losses expect: an array, or a tensor on the device of the features."""
         ...
 
     def row_values(self, F: Any) -> Any:
-        """Decision values of all rows where losses take them, wherever they are."""
+        """Decision values of all rows in the form that losses expect."""
         ...
 
     def step_values(self, G: Any) -> Any:
-        """Coefficients where the products of a step take them, and stay until it is found, wherever they are."""
+        """Coefficients in the form that the products of a step expect, kept until the step is found."""
         ...
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:

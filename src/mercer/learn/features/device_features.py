@@ -34,20 +34,20 @@ from .prepared_rows import Chunk, PreparedRows
 
 Matrix = NDArray[np.float64]
 TensorFeatures = Callable[[Tensor, int], Tensor]
-"""The features of prepared rows that are tensors, given with the number of the first."""
+"""Returns the features of prepared rows, which are tensors, given the rows and the number of the first."""
 Visit = Callable[[slice, Tensor], None]
-"""Given features of rows, and their places among those that are visited."""
+"""Work on the features of rows, given with their positions among the rows that are visited."""
 
 TILE_BYTES = 2**31
 """The number of features computed or multiplied at once; intermediate results take several times as much memory."""
 SUMMED_ROWS = 65536
-"""The largest number of rows whose sums are in the precision of the features."""
+"""The largest number of rows that are summed in the precision of the features."""
 LEFT_FREE = 2**30
 """Bytes of a device that are kept in reserve."""
 FEW = 0.6
-"""The share of rows below which those with curvature are gathered once for all products of a Newton step.
+"""If a smaller share of rows has curvature, these rows are gathered once for all products of a Newton step.
 
-Above it products with all rows are faster than those with rows that are gathered each time.
+Above it, products with all rows are faster than gathering rows each time.
 """
 
 
@@ -100,13 +100,19 @@ class DeviceFeatures(FeatureMatrix):
 
     @abstractmethod
     def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
-        """Call ``work`` with the features of all rows in order, some at a time, or with those of these numbers.
+        """Call ``work`` with the features of all rows in order, or of the rows with these numbers, some at a time.
 
-        ``work`` must have no effect until its end, since it may be called again with fewer rows.
+        ``work`` must have no effect until it ends, since it may be called again with fewer rows.
         """
 
+    def visit_all(self, work: Visit, what: str) -> None:
+        """The same for all rows, as a pass in full precision."""
+        self.n_passes += 1
+        with full_precision(self.device):
+            self.visit(work, what)
+
     def worth(self, rows: RowNumbers | None) -> RowNumbers | None:
-        """The rows to visit where only these count; None for all, if a choice would take longer."""
+        """The rows to visit if only these count; None for all rows, if selecting some would take longer."""
         return rows
 
     def sent(self, array: NDArray[Any]) -> Tensor:
@@ -147,7 +153,7 @@ class DeviceFeatures(FeatureMatrix):
     def curved_by(
         self, A: Tensor, offsets: Tensor, bend: Bend, what: str, rows: RowNumbers | None
     ) -> tuple[Tensor, Tensor]:
-        """Z' bend(Z A + offsets) in float64, and the sums over rows of what bend gives."""
+        """Return Z' bend(Z A + offsets) in float64, and the sums over rows of the results of bend."""
         self.n_passes += 1
         G, totals = self._sums(A.shape[1]), self.device.zeros((A.shape[1],), np.float64)
         rows = self.worth(rows)
@@ -239,7 +245,7 @@ class DeviceHeld(DeviceFeatures):
     device : Device
     Z : tensor of shape (n_rows, n_features)
     dtype : dtype
-        That of Z, as NumPy has it.
+        The dtype of Z, as a NumPy dtype.
     intercept, n_jobs, passes : as for all features
     """
 
@@ -250,7 +256,7 @@ class DeviceHeld(DeviceFeatures):
 
     @classmethod
     def empty(cls, device: Device, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> DeviceHeld:
-        """Room for the features of all rows."""
+        """Allocate the features of all rows."""
         Z = device.empty((rows.n_rows, width), rows.dtype)
         return cls(device, Z, rows.dtype, intercept, n_jobs, rows.passes)
 
@@ -290,7 +296,7 @@ class DeviceHeld(DeviceFeatures):
         self.tiles.run(at, self.n_rows if rows is None else len(rows))
 
     def _rows(self, rows: RowNumbers) -> Tensor | None:
-        """The features of these rows together, for as long as the same rows are asked for; None where they are many."""
+        """Return the features of these rows, kept until other rows are requested; None if there are many."""
         rows = self.device.sent(rows)
         if self._gathered is not None:
             known, Z = self._gathered
@@ -302,7 +308,7 @@ class DeviceHeld(DeviceFeatures):
             return None
         try:
             self._gathered = rows, self.Z[rows]
-        except self.device.shortage:  # what is free may be in pieces
+        except self.device.shortage:  # free memory may be fragmented
             return None
         return self._gathered[1]
 
@@ -322,7 +328,7 @@ class DeviceHeld(DeviceFeatures):
 
 
 class DeviceStreamed(DeviceFeatures):
-    """Features that are made again in every pass, of rows that are sent to the device.
+    """Features that are computed again in every pass, from rows that are sent to the device.
 
     Parameters
     ----------

@@ -18,13 +18,14 @@ from ...maps.nystrom_parameters import restored
 Matrix = NDArray[np.float64]
 
 TILE_BYTES = 2**30
-"""Kernel values that are made at once."""
+"""The number of kernel values to compute at once."""
 
 
 class DeviceKernelMatrix:
     """The kernel matrix of the rows that a map has as landmarks.
 
-    On a device float64 is as fast as float32, or the kernel matrix is small; it is accurate where float32 is not.
+    On such a device, float64 is as fast as float32, or the kernel matrix is small; float64 is accurate where float32 is
+    not.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class DeviceKernelMatrix:
         self._diagonal = device.sent(map.kernel_.diagonal(landmarks), np.float64)
         self.tiles = DeviceTiles(device, max(1, TILE_BYTES // (8 * len(landmarks))))
         self._held: Tensor | None = None
-        """The matrix itself, once it has been factored, which takes as much memory again."""
+        """The matrix itself, kept once it has been factored, which takes the same amount of memory again."""
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -56,11 +57,11 @@ class DeviceKernelMatrix:
             gram[tile] = self._values(self.rows[tile])
 
         self.tiles.run(work, len(self))
-        gram.diagonal().copy_(self._diagonal)  # as exact as kernels have it
+        gram.diagonal().copy_(self._diagonal)  # as exact as kernels compute it
         return gram
 
     def factor(self, added: Matrix) -> DeviceTriangular:
-        """That of the matrix with this added to its diagonal."""
+        """The factor of the matrix with this value added to its diagonal."""
         if self._held is None:
             self._held = self.whole()
         diagonal = self._held.diagonal()

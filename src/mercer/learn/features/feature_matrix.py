@@ -35,7 +35,7 @@ Matrix = NDArray[np.float64]
 
 
 class FeatureChunk(NamedTuple):
-    """Rows, in order, with a function that gives their features, and how many rows are done with them."""
+    """Rows, in order, with a function that returns their features, and the number of rows done after them."""
 
     rows: slice | RowNumbers
     features: Callable[[], ChosenRows]
@@ -62,9 +62,10 @@ class FeatureMatrix(ABC):
     n_passes = 0
     """The number of passes over all rows."""
     most_sample_bytes: float | None = None
-    """What the features of a sample may take, for a solver that does without second moments; None for all others."""
+    """The memory that the features of a sample may take, for a solver without second moments; None for all others."""
     near: Callable[[], LandmarkFeatures] | None = None
-    """Makes features of few landmarks whose products are close to those of these, for ridge regression without them."""
+    """Computes features of a few landmarks with nearly the same products, for ridge regression without these features.
+    """
 
     def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
         self.n_rows = n_rows
@@ -92,11 +93,11 @@ class FeatureMatrix(ABC):
         """The features of rows of these numbers in float64, as a function of which of them are wanted."""
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """What W is in the features of the map: itself."""
+        """W in terms of the features of the map, which is W itself."""
         return W
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
-        """Return the result of ``make``, computed in ``passes`` passes, which only count if it is known already."""
+        """Return the result of ``make``; if it is known already, only count the ``passes`` that it would take."""
         checkpoint = self.passes.context.checkpoint
         if checkpoint is None:
             return make(*arguments)
@@ -127,11 +128,11 @@ class FeatureMatrix(ABC):
         return self.products(W, what)
 
     def row_values(self, F: NDArray[Any]) -> NDArray[Any]:
-        """Decision values where losses take them: as they are."""
+        """Decision values in the form that losses expect: unchanged."""
         return F
 
     def step_values(self, G: Matrix) -> Matrix:
-        """Coefficients where the products of a step take them: as they are."""
+        """Coefficients in the form that the products of a step expect: unchanged."""
         return G
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
@@ -210,7 +211,7 @@ class FeatureMatrix(ABC):
         return whole
 
     def weighted_chunks(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-        """The features of the rows where h is positive, some at a time, with their h and the rows gone through."""
+        """The features of the rows with positive h, some at a time, with their h and the number of rows passed over."""
         for chunk in self.chunks():
             chosen = np.flatnonzero(h[chunk.rows])
             if len(chosen):
@@ -239,7 +240,7 @@ def among(rows: RowNumbers, first: int, last: int) -> RowNumbers:
 def joined(chunks: Iterator[FeatureChunk], rows: int) -> Iterator[list[FeatureChunk]]:
     """Yield chunks grouped for sums in the precision of features, with several small ones in one group.
 
-    Otherwise adding up sums of wide features in float64 would take longer than computing the features.
+    Otherwise, adding sums in float64 would take longer than computing the features, if these are wide.
     """
     return iter(lambda: list(islice(chunks, max(1, SUMMED_ROWS // rows))), [])
 
@@ -270,7 +271,7 @@ def joined_moments(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
 
 
 Features = Callable[[Any, int], NDArray[Any]]
-"""The features of prepared rows, given with the number of the first."""
+"""Returns the features of prepared rows, given the rows and the number of the first."""
 
 
 class HeldFeatures(FeatureMatrix):
@@ -297,7 +298,7 @@ class HeldFeatures(FeatureMatrix):
         self.unit = unit
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, Z=aligned(state["Z"]))  # which it may not be when it comes from another process
+        self.__dict__.update(state, Z=aligned(state["Z"]))  # an array from another process may not be contiguous
 
     @classmethod
     def of(
@@ -312,7 +313,7 @@ class HeldFeatures(FeatureMatrix):
     def empty(
         cls, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None, most: float | None = None
     ) -> HeldFeatures:
-        """Room for the features of all rows. Those from 0 to ``most`` are held as 16-bit integers."""
+        """Allocate the features of all rows. Features between 0 and ``most`` are stored as 16-bit integers."""
         dtype = rows.dtype if most is None else np.dtype(np.uint16)
         check_memory((rows.n_rows, width), dtype.itemsize, "the array of features")
         Z = np.empty((rows.n_rows, width), dtype=dtype)

@@ -19,11 +19,11 @@ class KeptFeatures:
     Parameters
     ----------
     n_rows : int
-        How many rows there are in all.
+        The total number of rows.
     n_bytes : int
-        What their features take.
+        The memory that their features take.
     room : float
-        Bytes that they may take; where they take more, nothing is kept.
+        The bytes that they may take; if they take more, nothing is kept.
     """
 
     def __init__(self, n_rows: int, n_bytes: int, room: float):
@@ -37,7 +37,7 @@ class KeptFeatures:
 
     @property
     def are_complete(self) -> bool:
-        """Whether those of all rows are there."""
+        """Whether the features of all rows are kept."""
         return sum(len(chunk.X) for chunk in self._chunks.values()) == self._n_rows
 
     def chunks(self, first: int) -> Iterator[Chunk]:

@@ -1,7 +1,7 @@
-"""The matrix of features of rows in partitions: made and held where these are, and summed there in a fixed tree.
+"""The matrix of features of rows in partitions: computed and kept where the partitions are, and summed in a fixed tree.
 
-What a solver knows of every row, such as its decision value, is held here; coefficients travel to the partitions, and
-sums back. What is the same in many products, such as curvatures during a step, is sent once.
+What a solver knows about each row, such as its decision value, is kept here; coefficients are sent to the partitions,
+which return sums. What is the same in many products, such as the curvatures during a step, is sent once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Places = list[int]
 
 
 class HeldPart(NamedTuple):
-    """The features of the rows of one partition, and these rows, from which more features can be made."""
+    """The features of the rows of one partition, and the rows, from which more features can be computed."""
 
     rows: PreparedRows
     features: Any
@@ -42,10 +42,10 @@ class PartitionedFeatures(FeatureMatrix):
     rows : PreparedRows
         The rows of all partitions.
     n_features : int
-        How many there are.
+        The number of features.
     intercept, n_jobs : as for all features
     precision : float or None
-        The error of a feature, as a share of the largest; None is that of their type.
+        The error of a feature, as a share of the largest; None means the precision of their type.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class PartitionedFeatures(FeatureMatrix):
         return PartitionedFeatures(parts, self._rows, count, self.intercept, self.n_jobs, self._precision)
 
     def summed(self, what: str, work: Callable[[Any, Any], Sums], arguments: Sequence[Any], held: int) -> Sums:
-        """The sums over partitions of what ``work`` makes of each and its argument, in a pass of this name."""
+        """Sum the results of ``work`` on each partition and its argument, in a pass of this name."""
         done = counting(self.passes.begin(what), self.table.slices())
         found: Sums = self.parts.folded(work, added, arguments, held, done=done)
         return found
@@ -91,7 +91,7 @@ class PartitionedFeatures(FeatureMatrix):
         return [among(rows, part.start, part.stop) - part.start for part in slices]
 
     def _apart(self, R: NDArray[Any], rows: RowNumbers | None) -> list[tuple[NDArray[Any], RowNumbers | None]]:
-        """The entries of R for every partition, those of some rows alone where there are such."""
+        """The entries of R for every partition; only those of ``rows`` if these are given."""
         parts = zip(self.table.slices(), self._inside(rows), strict=True)
         return [(R[part] if inside is None else R[part][inside], inside) for part, inside in parts]
 
@@ -132,7 +132,7 @@ class PartitionedFeatures(FeatureMatrix):
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
         self.n_passes += 1
-        if self._bend is not bend:  # one of a step, which is the same in all of its products
+        if self._bend is not bend:  # the curvature of a step, which is the same in all of its products
             self._bend, self._bends = bend, None
             given = [
                 (bend.part(part), some) for part, some in zip(self.table.slices(), self._inside(rows), strict=True)
@@ -162,21 +162,21 @@ class PartitionedFeatures(FeatureMatrix):
 
 
 class PartitionedRoom:
-    """Room for features of rows in partitions, filled some columns at a time.
+    """Memory for the features of rows in partitions, filled some columns at a time.
 
     Parameters
     ----------
     rows : PreparedRows
         The rows of all partitions.
     make : callable
-        Makes an empty room for the rows of one partition.
+        Allocates memory for the features of one partition.
     fill : callable
-        Fills columns of such a room with features by a map.
+        Fills columns of this memory with the features of a map.
     width : int
-        How many features there is room for.
+        The number of features to allocate.
     intercept, n_jobs : as for all features
     precision : float or None
-        The error of a feature; None is that of their type.
+        The error of a feature; None means the precision of their type.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class PartitionedRoom:
         self._parts: Parts | None = None
 
     def fill(self, map: FeatureMap, columns: slice) -> None:
-        """Write features by a map to these columns, beside those that are there."""
+        """Write the features of a map to these columns; the others are unchanged."""
         partitions = self._rows.passes.partitions
         assert partitions is not None
         self._rows.passes.count_read()
@@ -215,7 +215,7 @@ class PartitionedRoom:
 
 
 def made(how: PartRows, make: Callable[[PreparedRows], Any], table: Table, argument: Any) -> HeldPart:
-    """The features of a partition, by whatever makes them of its rows."""
+    """The features of a partition, computed from its rows."""
     rows = how.of(table)
     return HeldPart(rows, make(rows))
 
@@ -229,7 +229,7 @@ def filled(
     table: Table,
     argument: None,
 ) -> HeldPart:
-    """A room for the features of a partition, with the first of them."""
+    """Memory for the features of a partition, with the first of them filled in."""
     rows = how.of(table)
     room = make(rows)
     fill(room, rows, map, columns)
@@ -244,7 +244,7 @@ def filled_more(
     part: HeldPart,
     argument: None,
 ) -> HeldPart:
-    """A room like that of a partition, with more features: the one that is there stays as it is."""
+    """A copy of the memory of a partition with more of its features filled in; the original is not changed."""
     room = make(part.rows)
     room.Z[:, : columns.start] = part.features.Z[:, : columns.start]
     fill(room, part.rows, map, columns)
@@ -256,7 +256,7 @@ def first_columns(count: int, part: HeldPart, argument: None) -> HeldPart:
 
 
 def chunks_of(part: HeldPart, rows: RowNumbers | None) -> list[tuple[Any, NDArray[Any], int]]:
-    """All features of a partition, or those of some rows, chunk by chunk."""
+    """The features of all or some rows of a partition, chunk by chunk."""
     return [(chunk.rows, chunk.features().values(), chunk.stop) for chunk in part.features.chunks(rows)]
 
 
@@ -280,7 +280,7 @@ def transposed_of(part: HeldPart, given: tuple[NDArray[Any], RowNumbers | None])
 
 
 def bent_part(part: HeldPart, given: tuple[Bend, RowNumbers | None]) -> tuple[HeldPart, Bend, RowNumbers | None]:
-    """The features of a partition with the bend of the loss of its rows."""
+    """Return what :func:`curved_of` needs: a partition, and the bend of the loss at its rows."""
     return part, *given
 
 

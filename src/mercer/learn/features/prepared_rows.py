@@ -47,12 +47,12 @@ def prepared_in_float64(prepare: Callable[[Any], Any], X: Any) -> Any:
 
 
 def extremes_of(rows: PartRows, table: Table, first: int) -> Extremes:
-    """Those of the rows of a partition."""
+    """The prepared rows of a partition."""
     return rows.of(table).found_extremes()
 
 
 def joined_extremes(several: list[Extremes]) -> Extremes:
-    """Those of the rows of several partitions."""
+    """The prepared rows of several partitions."""
     whole = several[0]
     for more in several[1:]:
         whole = whole.joined(more)
@@ -70,16 +70,16 @@ class PreparedRows(TableRows):
     rng : Stream
         Names samples.
     passes : Passes
-        Told of the passes that a map makes, and counts all that read the table.
+        Records the passes that a map makes, and counts all passes that read the table.
     sample : RowSample or None, default=None
-        Rows that an earlier scan has taken along: a sample among them is not read again.
+        Rows that an earlier scan has kept: if they contain a sample, it is not read again.
     extremes : Extremes or None, default=None
         Watches the rows of passes over chunks.
 
     Attributes
     ----------
     kept_features : KeptFeatures or None
-        Where the features of a pass are kept for the next; None where no other is to come.
+        Keeps the features of a pass for the next one; None if there is no next pass.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class PreparedRows(TableRows):
         return PreparedRows(self._table, prepare, self._rng, self.passes, self._sample, self.extremes)
 
     def apart(self, n_jobs: int | None) -> PartRows:
-        """How the rows of one partition are prepared, wherever it is, for work on so many threads here."""
+        """Return how the rows of one partition are prepared, wherever it is, for this number of threads."""
         assert self.passes.partitions is not None
         passes = self.passes
         context = FitContext(memory=passes.context.memory, counts_hits=passes.context.counts_hits)
@@ -147,7 +147,7 @@ class PreparedRows(TableRows):
             yield from self._cut(self._table.blocks(1), BLOCK_ROWS, BLOCK_ROWS)
 
     def sampled_chunks(self) -> Iterator[Chunk]:
-        """The rows that an earlier scan of a file has taken along, without a read; their numbers are not told."""
+        """Yield the rows that an earlier scan of a file has kept, without a read; their numbers are not given."""
         if self._sample is not None and not isinstance(self._table, ArrayTable):
             numbers = self._sample.numbers(self.n_rows)
             block = self._sample.block(self.n_rows)

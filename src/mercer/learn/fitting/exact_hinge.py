@@ -36,7 +36,7 @@ WATCHED = 1.25
 """Rows whose margin is smaller are checked in every round, all others in the first and the last."""
 ROUNDS = 20
 FEW_ROWS = 4096
-"""The most rows whose kernel values are in float64 in any case: those of float32 do not resolve what a large C asks."""
+"""Up to this number of rows, kernel values are always in float64: float32 has too few digits for a large C."""
 LEFT_OUT_STEPS = 2
 """The number of Newton steps without the rows that are left out."""
 
@@ -59,7 +59,7 @@ class ExactFit(NamedTuple):
     Parameters
     ----------
     fit : LandmarkFit
-        Gives rows, seed and threads.
+        Provides rows, seed and threads.
     asked : FeatureMap
         Nystrom with the kernel of the machine, not fitted.
     loss : SquaredHinge
@@ -104,7 +104,7 @@ class ExactFit(NamedTuple):
                 further = self.violators(np.flatnonzero(counted), chosen, found, values)
             if len(further) == 0:
                 break
-            # From here on, those far beyond the margin are checked only once more, at the end.
+            # From here on, rows far beyond the margin are checked only once more, at the end.
             watched = np.flatnonzero(((signs * values).min(axis=1) < WATCHED) & counted)
             chosen = np.concatenate([chosen, further])
             gram = self.gram(chosen, gram)
@@ -159,7 +159,7 @@ class ExactFit(NamedTuple):
 
     @property
     def exact_rows(self) -> ExactRows:
-        """Those with a coefficient."""
+        """The rows with a coefficient."""
         return ExactRows(self.fit.rows, self.fit.seed, self.asked, self.fit.n_jobs)
 
     def map_at(self, numbers: RowNumbers) -> FeatureMap:
@@ -167,7 +167,7 @@ class ExactFit(NamedTuple):
         return self.exact_rows.map_at(numbers)
 
     def gram(self, numbers: RowNumbers, known: NDArray[Any]) -> NDArray[Any]:
-        """The kernel matrix of rows, in the precision of the rows; that of the first of them is known."""
+        """The kernel matrix of rows, in the precision of the rows; the block of the first rows is known already."""
         return self.exact_rows.gram(self.map_at(numbers), known, self.fit.rows.dtype, "rows near the margin")
 
     def violators(

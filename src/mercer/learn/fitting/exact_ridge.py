@@ -35,7 +35,7 @@ class ExactRidge(NamedTuple):
     solution: RowSolution
     alpha: float
     tried: TriedAlphas | None
-    """Those among which alpha was chosen."""
+    """The values among which alpha was chosen."""
     end: RidgeEnd
     spread: Matrix
     """The sum of squares of every target."""

@@ -27,7 +27,7 @@ class ExactRows(NamedTuple):
     ----------
     rows : PreparedRows
     seed : int
-        That of the map.
+        The seed of the map.
     asked : FeatureMap
         Nystrom with the kernel of the machine, not fitted.
     n_jobs : int or None

@@ -36,9 +36,9 @@ LEAST_PILOT = 256
 PILOT_TOL, PILOT_STEPS = 0.03, 20
 """The relative tolerance of the first machine, and its largest number of Newton steps."""
 MEASURED = 256
-"""The number of landmarks whose kernel matrix gives an estimate of the largest eigenvalue of that of all rows."""
+"""The number of landmarks from whose kernel matrix the largest eigenvalue of the full one is estimated."""
 EVEN = 0.01
-"""The share of the mean slope that is added to that of every row, so that every row can be drawn."""
+"""The share of the mean slope that is added to the slope of every row, so that every row can be drawn."""
 
 
 class LandmarkStart(NamedTuple):
@@ -50,19 +50,19 @@ class LandmarkStart(NamedTuple):
 
 
 class LandmarkFit(NamedTuple):
-    """How landmarks and kernel values are made for one fit.
+    """How landmarks are chosen and kernel values computed for one fit.
 
     Parameters
     ----------
     rows : PreparedRows
     seed : int
-        That of the map.
+        The seed of the map.
     intercept : bool
     n_jobs : int or None
     most_bytes : float
-        What kernel values may take that are held; where they take more they are made again in every pass.
+        The memory that kernel values may take; if they take more, they are computed again in every pass.
     alpha : float
-        What squared residuals are weighed against, as a share of the weight of all rows; infinity for other losses.
+        The penalty relative to the total weight of the rows, for the squared loss; infinity for other losses.
     """
 
     rows: PreparedRows
@@ -76,7 +76,7 @@ class LandmarkFit(NamedTuple):
     def of(
         cls, model: LinearMachine, rows: PreparedRows, seed: int, columns: int, alpha: float = np.inf
     ) -> LandmarkFit:
-        """That of a machine, with kernel values that are held where they fit; refused where the landmarks do not."""
+        """Return the fit of a machine; kernel values are kept if they fit in memory, and landmarks must fit."""
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
         work = extent.landmarks(model.loss in WITH_CORNERS)
@@ -85,7 +85,7 @@ class LandmarkFit(NamedTuple):
         return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most, alpha)
 
     def in_digits_for(self, map: FeatureMap) -> LandmarkFit:
-        """Return the same, with kernel values in float64 if alpha does not exceed the errors of those of float32 rows.
+        """Return the same fit, with kernel values in float64 if alpha is no larger than their float32 rounding errors.
 
         Steps use the factor of the landmarks' kernel matrix, whose diagonal is increased by ``ROUNDING`` times the
         precision of kernel values, and which multiplies their rounding errors by the inverse of its square root.
@@ -119,7 +119,7 @@ class LandmarkFit(NamedTuple):
         if first >= count:
             return self.chosen(asked)
         pilot = clone(whole).set_params(n_components=first).fit_rows(self.rows, self.seed)
-        whole.set_params(kernel=pilot.kernel_)  # whose bandwidth is learned once
+        whole.set_params(kernel=pilot.kernel_)  # so that the bandwidth is learned only once
         fit = self.in_digits_for(pilot)
         room, numbers = fit.room(pilot, count), pilot.parameters_.indices
         known, slopes = fit.piloted(pilot, fit.kernel_values(pilot, room), loss)
@@ -134,15 +134,15 @@ class LandmarkFit(NamedTuple):
 
     @property
     def place(self) -> Placement:
-        """Where the arithmetic is done."""
+        """The device on which to compute."""
         return placement_of(self.rows.passes)
 
     def room(self, map: FeatureMap, count: int) -> Any:
-        """Where the kernel values of all rows at ``count`` landmarks are held; None where they are streamed."""
+        """Memory for the kernel values of all rows at ``count`` landmarks; None if they are streamed."""
         return self.place.held_values(self.rows, map.kernel_, count, self.intercept, self.n_jobs, self.most_bytes)
 
     def kernel_values(self, map: FeatureMap, room: Any, known: int = 0) -> FeatureMatrix:
-        """The kernel values of all rows, streamed or held in the room; ``known`` are there already, before these."""
+        """The kernel values of all rows, streamed or kept in ``room``, whose first ``known`` columns are filled."""
         if room is None:
             return self.place.streamed(self.rows, map, self.intercept, self.n_jobs)
         count = known + int(map.n_components_)
@@ -153,7 +153,7 @@ class LandmarkFit(NamedTuple):
         """The features of a map of kernel values, for a solver."""
         design = self.place.landmark_features(map, values, self.n_jobs)
         held = float(values.n_rows) * values.n_features * values.dtype.itemsize
-        if self.place is PROCESSOR and held < self.most_bytes:  # so that they are not made again in every pass
+        if self.place is PROCESSOR and held < self.most_bytes:  # so that they are not computed again in every pass
             design.spare_bytes = self.most_bytes - held
         return design
 

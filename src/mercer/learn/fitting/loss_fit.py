@@ -46,7 +46,7 @@ IN_VAIN = 3
 
 
 def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
-    """The features of all rows, held where they fit, for ``columns`` columns of decision values."""
+    """The features of all rows, kept if they fit in memory, for ``columns`` columns of decision values."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
     intercept = bool(model.fit_intercept)
     extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)
@@ -72,7 +72,7 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
 
 
 def features_of_few(design: Design) -> NDArray[Any]:
-    """The features of all rows, which are few; where there is no room for these, others with the same products."""
+    """The features of all rows, which are few; if they do not fit in memory, other features with the same products."""
     if design.most_sample_bytes is None:
         return design.whole()
     assert isinstance(design, FeatureMatrix)
@@ -156,11 +156,11 @@ class Stage(NamedTuple):
 
 
 class Sharpening:
-    """The minimum of a loss with corners, by solutions of sharper and sharper smooth losses.
+    """Minimises a loss with corners by means of smooth losses that become sharper and sharper.
 
     A stage minimises the smoothed loss, starting from the coefficients and prices of the previous one. It ends the fit
-    if the objective of the loss itself is certain to be within ``tol`` of its minimum. The bound is that of the smooth
-    problem, plus the difference between the loss itself and its dual at the prices.
+    if the objective of the loss itself is certain to be within ``tol`` of its minimum. The bound is the gap of the
+    smooth problem, plus the difference between the loss itself and its dual at the prices.
 
     Parameters
     ----------
@@ -182,8 +182,8 @@ class Sharpening:
     def minimise(self, start: Matrix | None = None) -> tuple[Solution, Newton]:
         """Return the solution, whose report has the objective of the loss itself after every stage.
 
-        ``start`` are coefficients of a similar problem. Its prices would not help: those of rows that change sides
-        delay the others, and cost more stages than they save.
+        ``start`` contains the coefficients of a similar problem. Its prices would not help: for rows that change sides
+        they are so far off that they cost more stages than they save.
         """
         stage = self._first(start)
         while True:
@@ -221,5 +221,5 @@ class Sharpening:
 
     @staticmethod
     def _in_vain(gaps: tuple[float, ...]) -> bool:
-        """Whether the last stages have brought the gap down no more."""
+        """Whether the last stages have not reduced the gap any further."""
         return len(gaps) >= STAGES or (len(gaps) > IN_VAIN and min(gaps[-IN_VAIN:]) >= min(gaps[:-IN_VAIN]))

@@ -11,7 +11,7 @@ previous one, so most take only a few steps. The score of each is its mean loss 
 - held-out rows (``"holdout"``): one in five, by the seed of the map, takes no part in the fits of the path. Finally
   there is a fit to all rows with the chosen penalty, starting from its coefficients without them.
 
-The smallest score is the best; of scores that differ by less than a millionth, that of the strongest penalty.
+The smallest score is the best; of scores that differ by less than a millionth, the one with the strongest penalty wins.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def is_several(penalty: Any) -> bool:
 
 
 def rule_of(penalty: Any) -> str:
-    """The rule by which a penalty is chosen: leave-one-out, where several are given without one."""
+    """The rule by which a penalty is chosen; leave-one-out if several penalties are given without a rule."""
     return penalty if isinstance(penalty, str) else LOO
 
 
@@ -123,7 +123,7 @@ def check_both_sides(held: NDArray[np.bool_], weight: Matrix) -> None:
 
 
 class ChosenFit(NamedTuple):
-    """The fit under the best penalty, its loss, a solver for others like it, and what the path has found."""
+    """The fit with the best penalty, its loss, a solver for similar problems, and the results of the path."""
 
     solution: Solution
     loss: Loss
@@ -134,12 +134,12 @@ class ChosenFit(NamedTuple):
     n_iter: tuple[int, ...]
 
     def path(self, rule: str, penalties: Sequence[float]) -> PenaltyPath:
-        """The same by the penalties, which were given to the fit as what the loss counts."""
+        """Return the same with penalties in place of the strengths of the loss that the fit was given."""
         return PenaltyPath(rule, tuple(penalties), self.scores, self.objectives, self.n_iter)
 
 
 class PathState(NamedTuple):
-    """How far a path is: the fits so far, the best of them, and what the next one begins with."""
+    """The progress of a path: the fits so far, the best of them, and the starting point of the next."""
 
     W: Matrix
     best: Matrix
@@ -151,12 +151,12 @@ class PathState(NamedTuple):
     objectives: tuple[float, ...]
     n_iter: tuple[int, ...]
     passes: int
-    """Over the rows so far."""
+    """The number of passes over the rows so far."""
     carried: tuple[Values, ...]
-    """What the next solver takes over; nothing for a loss with corners, whose stages have solvers of their own."""
+    """What the next solver reuses; nothing for a loss with corners, for which every stage has its own solver."""
 
     def arrays(self) -> tuple[Values, ...]:
-        """What a checkpoint keeps."""
+        """Return what a checkpoint keeps."""
         report = self.report
         numbers = np.array([report.converged, report.n_iter, report.passes, self.place, self.passes], dtype=np.int64)
         method = np.frombuffer(report.method.encode(), dtype=np.uint8).astype(np.int64)
@@ -166,7 +166,7 @@ class PathState(NamedTuple):
 
     @classmethod
     def of(cls, arrays: tuple[Values, ...]) -> PathState:
-        """The same from a checkpoint."""
+        """Restore the progress of a path from a checkpoint."""
         W, best, objectives, gap, numbers, method, scores, values, n_iter, *carried = arrays
         converged, steps, passes, place, so_far = numbers.tolist()
         name = bytes(method.astype(np.uint8)).decode()
@@ -199,7 +199,7 @@ class PathFit:
         self.tol, self.max_iter = tol, max_iter
 
     def chosen(self, strengths: Sequence[float], rule: str) -> ChosenFit:
-        """The fit under the best of these strengths of the loss, which rise."""
+        """Return the fit with the best of these strengths of the loss, given in increasing order."""
         held = held_out(self.seed, 0, self.design.n_rows) if rule == HOLDOUT else None
         if held is not None:
             check_both_sides(held, self.weight)
@@ -229,7 +229,7 @@ class PathFit:
         return ChosenFit(solution, loss, solver, state.place, state.scores, state.objectives, state.n_iter)
 
     def _fitted(self, loss: Loss, state: PathState | None, before: Newton | None) -> tuple[Solution, Newton]:
-        """One fit, from where the path is, and who found it."""
+        """Return one fit, which continues the path, and its solver."""
         start = None if state is None else state.W
         if isinstance(loss, SmoothedLoss):
             return Sharpening(self.design, loss, self.tol, self.max_iter).minimise(start)
@@ -239,7 +239,7 @@ class PathFit:
         return solver.minimise(self.tol, self.max_iter, start), solver
 
     def _solver_after(self, loss: Loss, state: PathState) -> Newton:
-        """The solver of the last fit of a path that is resumed, as far as the next one needs it."""
+        """Return the solver of the last fit of a resumed path, as far as the next fit needs it."""
         solver = solver_for(self.design, loss)
         if state.carried:
             solver.take_over(*state.carried)
@@ -252,7 +252,7 @@ class PathFit:
         return self._mean_loss(F, np.flatnonzero(held))
 
     def _mean_loss(self, F: Values, rows: RowNumbers) -> float:
-        """That of some rows, the sum over columns."""
+        """Return the loss of some rows, summed over columns."""
         chosen = np.zeros(len(F))
         chosen[rows] = 1.0 / float(self.weight[rows].sum())
         loss = self.loss.scaled(chosen)
@@ -260,7 +260,7 @@ class PathFit:
         return float(values.sum())
 
     def _left_out_score(self, W: Matrix, F: Values, solver: Newton) -> float:
-        """The mean loss of rows that are left out."""
+        """Return the mean loss of left-out rows."""
         design, few = self.design, self.design.n_rows <= SMALL
         if few:
             rows = np.flatnonzero(self.weight > 0.0)
@@ -277,11 +277,11 @@ class PathFit:
         return self._mean_loss(found, rows)
 
     def _copies(self) -> Matrix:
-        """The part of a row's weight that is left out: one copy of a row that counts as several."""
+        """Return the part of a row's weight that is left out: one copy of a row that counts as several."""
         return 1.0 / np.maximum(self.weight, 1.0)
 
     def _sample(self, count: int) -> RowNumbers:
-        """At most ``count`` of the rows with a weight, in order."""
+        """Return at most ``count`` of the rows with positive weight, in order."""
         rows = np.flatnonzero(self.weight > 0.0)
         words = Stream(self.seed).child("left out").words(len(self.weight), 0)[rows]
         return np.sort(rows[np.argsort(words, kind="stable")[:count]])
@@ -303,7 +303,7 @@ class PathFit:
         return without(F[rows], slopes[rows], own[rows], found, self._copies()[rows])
 
     def _together(self, W: Matrix, solver: Newton, rows: RowNumbers) -> Matrix:
-        """Return decision values of these rows, left out together, by a few steps from the coefficients of all."""
+        """Return decision values of these rows, left out together, a few steps from the coefficients of all rows."""
         kept = np.ones(self.design.n_rows)
         kept[rows] = 0.0
         enough = max(self.tol, FORGOTTEN * len(rows) / self.design.n_rows)
@@ -328,7 +328,7 @@ def considerable(h: Matrix, dtype: Any) -> Values:
 
 
 def extended(state: PathState | None, solution: Solution, solver: Newton, score: float) -> PathState:
-    """A path with one more fit, and its score."""
+    """Return the path with one more fit and its score."""
     report, carried = solution.report, () if isinstance(solver.loss, SmoothedLoss) else solver.carried()
     if state is None:
         first = (score,), (report.objectives[-1],), (report.n_iter,)
@@ -348,7 +348,7 @@ def extended(state: PathState | None, solution: Solution, solver: Newton, score:
 
 @contextmanager
 def unkept(design: Design) -> Iterator[None]:
-    """Let a checkpoint keep nothing of passes that are quickly made again."""
+    """Return a context whose checkpoint keeps nothing of passes that are quickly repeated."""
     passes = design.passes
     context = passes.context
     if context.checkpoint is not None:

@@ -42,13 +42,13 @@ class Placement(Protocol):
         ...
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> Any:
-        """Room for the features of all rows."""
+        """Allocate the features of all rows."""
         ...
 
     def held_values(
         self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> Any:
-        """Room for kernel values at ``count`` landmarks; None where they take more than ``most_bytes``."""
+        """Allocate kernel values at ``count`` landmarks; None if they take more than ``most_bytes``."""
         ...
 
     def fill(self, room: Any, rows: PreparedRows, map: FeatureMap, columns: slice) -> None:
@@ -64,7 +64,7 @@ class Placement(Protocol):
         ...
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
-        """That of the rows of a map."""
+        """Return the kernel matrix of the rows of a map."""
         ...
 
 
@@ -76,15 +76,15 @@ class OnProcessor:
         return room_for_features(model, work, memory)
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> HeldFeatures:
-        """Room for the features of all rows."""
+        """Allocate the features of all rows."""
         return HeldFeatures.empty(rows, width, intercept, n_jobs)
 
     def held_values(
         self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> HeldFeatures | None:
-        """Room for kernel values.
+        """Allocate kernel values.
 
-        Many of them are held as 16-bit integers, for which a kernel that is a mixture of Gaussians has the right range:
+        Large ones are stored as 16-bit integers, for which a kernel that is a mixture of Gaussians has the right range:
         an error of 1 / 131,070 of the largest is far below what landmarks leave of the kernel.
         """
         numbers, dtype = rows.n_rows * count, rows.dtype
@@ -107,7 +107,7 @@ class OnProcessor:
         return LandmarkFeatures(values, landmark_root(map, values.precision, n_jobs))
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
-        """That of the rows of a map."""
+        """Return the kernel matrix of the rows of a map."""
         return HeldKernelMatrix(rows.gram(map, np.zeros((0, 0)), np.float64, "rows"), rows.n_jobs)
 
 
@@ -131,13 +131,13 @@ class OnDevice:
         return max(0.0, free if model.memory is None else min(free, as_bytes(model.memory)))
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> DeviceHeld:
-        """Room for the features of all rows."""
+        """Allocate the features of all rows."""
         return DeviceHeld.empty(self.device, rows, width, intercept, n_jobs)
 
     def held_values(
         self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> DeviceHeld | None:
-        """Room for kernel values."""
+        """Allocate kernel values."""
         if rows.n_rows * count * rows.dtype.itemsize > most_bytes:
             return None
         return self.held(rows, count, intercept, n_jobs)
@@ -157,7 +157,7 @@ class OnDevice:
         return DeviceLandmarkFeatures(values, root)
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
-        """That of the rows of a map."""
+        """Return the kernel matrix of the rows of a map."""
         return DeviceKernelMatrix(self.device, map)
 
 
@@ -180,14 +180,14 @@ class OnPartitions:
         return self.there.room(model, work, memory) if whole is None else min(whole, as_bytes(model.memory))
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> PartitionedRoom:
-        """Room for the features of all rows."""
+        """Allocate the features of all rows."""
         make = partial(room_there, self.there, width, intercept, self.table.parts.threads(n_jobs))
         return PartitionedRoom(rows, make, self.there.fill, width, intercept, n_jobs, None)
 
     def held_values(
         self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> PartitionedRoom | None:
-        """Room for kernel values."""
+        """Allocate kernel values."""
         if rows.n_rows * count * rows.dtype.itemsize > most_bytes:
             return None
         return self.held(rows, count, intercept, n_jobs)
@@ -208,12 +208,12 @@ class OnPartitions:
         return PROCESSOR.landmark_features(map, values, n_jobs)
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
-        """That of the rows of a map, which are few."""
+        """Return the kernel matrix of the rows of a map, which are few."""
         return self.there.kernel_matrix(rows, map)
 
 
 def room_there(there: Placement, width: int, intercept: bool, n_jobs: int | None, rows: PreparedRows) -> Any:
-    """Room for the features of the rows of one partition."""
+    """Allocate the features of the rows of one partition."""
     return there.held(rows, width, intercept, n_jobs)
 
 

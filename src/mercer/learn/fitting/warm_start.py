@@ -1,4 +1,4 @@
-"""Coefficients of a machine from those of one with fewer features."""
+"""Coefficients of a machine, computed from the coefficients of one with fewer features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..features.prepared_rows import PreparedRows
 from ..protocols import LinearClassifier
 
 PROBED = 64
-"""Rows on which features are compared."""
+"""The number of rows on which features are compared."""
 
 
 def widened(narrow: LinearClassifier, wide: LinearClassifier, rows: PreparedRows) -> NDArray[np.float64] | None:

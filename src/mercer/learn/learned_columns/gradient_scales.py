@@ -1,9 +1,9 @@
 r"""One scale per column from the mean squared gradient of a machine: the alternative for very many columns.
 
-Where :math:`f(x) = \sum_l k(x, x_l)\,\beta_l` has been learned, a column along which f hardly changes tells little of
-the target. The mean over rows of :math:`(\partial f / \partial x_j)^2`, summed over targets, is the diagonal of the
-average gradient outer product (Radhakrishnan, Beaglehole, Pandit and Belkin, Mechanism for feature learning in neural
-networks and backpropagation-free machine learning models, Science 2024), and its root the scale of column j.
+If a machine has learned :math:`f(x) = \sum_l k(x, x_l)\,\beta_l`, a column along which f hardly changes says little
+about the target. The mean over rows of :math:`(\partial f / \partial x_j)^2`, summed over targets, is the diagonal of
+the average gradient outer product (Radhakrishnan, Beaglehole, Pandit and Belkin, Mechanism for feature learning in
+neural networks and backpropagation-free machine learning models, Science 2024), and its root the scale of column j.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...kernels.base import BLOCK_ELEMENTS
 Matrix = NDArray[np.float64]
 
 SMALLEST_SCALE = 1e-3
-"""Beside the largest one: what a column along which nothing changes is multiplied by."""
+"""The scale of a column along which nothing changes, relative to the largest scale."""
 
 
 class GradientSquares(NamedTuple):
@@ -37,16 +37,16 @@ class GradientSquares(NamedTuple):
         coefficients: Matrix,
         weight: Matrix | None = None,
     ) -> GradientSquares:
-        """Those of one block of dense rows.
+        """Return the sums over one block of dense rows.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_columns)
         kernel : Kernel
-            One that has derivatives (``kernel.has_gradient``).
+            A kernel with derivatives (``kernel.has_gradient``).
         landmarks : ndarray of shape (n_landmarks, n_columns)
         coefficients : ndarray of shape (n_landmarks,) or (n_landmarks, n_targets)
-            Of the kernel's values at the landmarks, one column per target.
+            The coefficients of the kernel's values at the landmarks, one column per target.
         weight : ndarray of shape (n_rows,), default=None
         """
         kernel.check_resolved()
@@ -64,18 +64,18 @@ class GradientSquares(NamedTuple):
         return cls(sums, float(weight.sum()))
 
     def merge(self, other: GradientSquares) -> GradientSquares:
-        """Those of the rows of both."""
+        """Return the sums over the rows of both."""
         return GradientSquares(self.sums + other.sums, self.weight + other.weight)
 
     def mean(self) -> Matrix:
-        """The mean squared derivative along every column."""
+        """Return the mean squared derivative along every column."""
         return self.sums / self.weight
 
     def scales(self) -> Matrix:
-        """What to multiply columns by: roots of the means, with a mean square of 1.
+        """Return the numbers by which to multiply columns: roots of the means, with a mean square of 1.
 
-        Ones where nothing changes along any column. Columns of equal spread then keep their mean squared distances,
-        and a bandwidth its meaning.
+        They are all 1 if nothing changes along any column. Because of the mean square of 1, columns of equal spread
+        keep their mean squared distances, so that a bandwidth keeps its meaning.
 
         Examples
         --------

@@ -1,16 +1,17 @@
 r"""One scale per column, learned by the exact leave-one-out error of kernel ridge regression.
 
-With rows :math:`z_i = s \odot x_i`, weights w, :math:`A = K + \alpha\,\mathrm{diag}(1 / w)` and P the inverse of A on
-coefficients that add up to 0, which a free intercept makes them, the coefficients are :math:`\beta = P y`. One copy of
-a row (all of it where its weight is below 1) is left out in closed form: with :math:`c_i = \min(w_i, 1)` its error is
+With rows :math:`z_i = s \odot x_i`, weights w and :math:`A = K + \alpha\,\mathrm{diag}(1 / w)`, let P be the inverse of
+A on coefficients that add up to 0, as a free intercept requires. Then the coefficients are :math:`\beta = P y`. One
+copy of a row (or all of it, if its weight is below 1) is left out in closed form: with :math:`c_i = \min(w_i, 1)` its
+error is
 
 .. math:: e_i = \frac{\alpha w_i \beta_i}{q_i}, \qquad q_i = w_i (w_i - c_i) + c_i \alpha P_{ii},
 
 which is :math:`\beta_i / P_{ii}` for a row of weight 1 (Cook and Weisberg, Residuals and influence in regression,
 1982). The logarithm of the mean of :math:`w_i e_i^2` is minimised over the logarithms of s and :math:`\alpha` by
-L-BFGS. Since :math:`dP = -P\,dA\,P`, its gradient needs one matrix of sensitivities to the entries of K, and the
-derivatives of the kernel contract with that matrix: an evaluation costs one inverse and a few products of the size of
-K, and no array has a side for rows, rows and columns at once.
+L-BFGS. Since :math:`dP = -P\,dA\,P`, its gradient needs one matrix of sensitivities to the entries of K, which is
+contracted with the derivatives of the kernel: an evaluation costs one inverse and a few products of the size of K, and
+no array of size rows x rows x columns is needed.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from ...kernels import Kernel
 Matrix = NDArray[np.float64]
 
 REACH = 5.0
-"""How far the logarithm of a scale may move from where it starts."""
+"""The largest distance of the logarithm of a scale from its starting point."""
 
 SPREAD = 0.5
-"""The standard deviation of the logarithms of scales about their common mean, before anything is known of the rows.
+"""The prior standard deviation of the logarithms of scales about their common mean.
 
-Minus half the number of rows times the logarithm of the error is taken for the logarithm of a likelihood: the more
-rows, the less this counts.
+Minus half the number of rows times the logarithm of the error is used as a log-likelihood: the more rows, the less the
+prior counts.
 """
 
 PENALTIES = 1e-8, 1e4
@@ -46,41 +47,41 @@ FIRST_PENALTY = 1e-2
 """The alpha that is tried first, in the same units."""
 
 NOTABLY = 0.98
-"""A power of ten farther from the first must lower the error to this part of what it was.
+"""Each further power of ten must reduce the error to this share of what it was.
 
-Where alpha is so small that it does not count, the error has no slope along it, and a search would not leave.
+If alpha is so small that it has no effect, the error has no slope along it, and a search would not move away.
 """
 
 JITTERS = 1e-10, 1e-8, 1e-6, 1e-4, 1e-2
-"""What is added to the diagonal of a matrix that is not positive definite, in the same units, until it is."""
+"""The values that are tried on the diagonal of a matrix that is not positive definite, in the same units."""
 
 BARRIER = 50.0
-"""The value where a kernel overflows: above every other, and finite, so that a line search steps back from it."""
+"""The value if a kernel overflows: above all others, but finite, so that a line search steps back from it."""
 
 FEWEST_ROWS = 3
 
 
 class ColumnScales(NamedTuple):
-    """What was learned from some rows."""
+    """The scales that were learned from some rows."""
 
     scales: Matrix
-    """What to multiply the columns by, one positive number per column."""
+    """The factors of the columns, one positive number per column."""
     alpha: float
-    """The ridge penalty that goes with them, for these rows."""
+    """The ridge penalty that belongs to them, for these rows."""
     error: float
-    """The mean squared error of rows that are left out, in units of the variance of the targets."""
+    """The mean squared error of left-out rows, in units of the variance of the targets."""
     start_error: float
-    """The same where the search started, at a good power of ten for alpha."""
+    """The same error at the start of the search, with a good power of ten for alpha."""
     n_iter: int
     jitter: float
-    """What had to be added to the diagonal of the kernel matrix to make it positive definite; mostly 0."""
+    """The number that had to be added to the diagonal of the kernel matrix to make it positive definite; usually 0."""
 
 
 class LeaveOneOutError(NamedTuple):
-    """The leave-one-out error of all rows, and what moves it."""
+    """The leave-one-out error of all rows, and its derivatives."""
 
     error: float
-    """In units of the variance of the targets."""
+    """The error, in units of the variance of the targets."""
     sensitivity: Matrix | None
     """The derivative of the logarithm of the error with respect to every entry of the kernel matrix."""
     of_penalty: float
@@ -100,31 +101,31 @@ def learn_column_scales(
     max_iter: int = 25,
     tol: float = 1e-4,
 ) -> ColumnScales:
-    """Learn what to multiply every column by before a kernel sees it.
+    """Learn one scale per column, by which it is multiplied before the kernel is applied.
 
-    Time grows with the cube of the number of rows: give it a thousand or so.
+    The time grows with the cube of the number of rows: use about a thousand.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
-        Dense rows, prepared. A column that is constant keeps the scale that it starts with.
+        Dense rows, prepared. A constant column keeps its initial scale.
     Y : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        Numbers, or codes of classes with one column per class. Errors are summed over columns, so that columns of
-        larger spread count for more; their means do not matter.
+        Numbers, or codes of classes with one column per class. Errors are summed over columns, so columns with a larger
+        spread count more; their means do not matter.
     kernel : Kernel
-        With numbers for bandwidths, from which the search starts, and derivatives (``kernel.has_gradient``).
+        A kernel with derivatives (``kernel.has_gradient``), whose bandwidths are numbers; the search starts from them.
     weight : ndarray of shape (n_rows,), default=None
-        How often every row counts.
+        The weights of the rows.
     alpha : float, default=None
-        The ridge penalty from which the search starts; None takes a good power of ten.
+        The ridge penalty from which the search starts; None means a good power of ten.
     start : ndarray of shape (n_columns,), default=None
-        The scales from which the search starts; None stands for ones.
+        The scales from which the search starts; None means ones.
     common_scale : bool, default=False
         Whether all columns share one factor, which makes it a search for a bandwidth and a penalty.
     max_iter : int, default=25
-        Iterations of L-BFGS at most.
+        The largest number of iterations of L-BFGS.
     tol : float, default=1e-4
-        An iteration that lowers the logarithm of the error by less than this is the last.
+        The search stops if an iteration reduces the logarithm of the error by less than this.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def learn_column_scales(
 
     Examples
     --------
-    The second column says nothing of the target.
+    The second column says nothing about the target.
 
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
@@ -148,7 +149,7 @@ def learn_column_scales(
         check_positive("alpha", alpha)
     kernel.check_resolved()
     if not kernel.has_gradient:
-        raise ValueError(f"{kernel!r} has no derivatives with respect to columns, by which scales are learned")
+        raise ValueError(f"{kernel!r} has no derivatives with respect to columns, which are needed to learn scales")
     X, Y, weight = checked_rows(X, Y, weight)
     begin = np.ones(X.shape[1]) if start is None else np.asarray(start, dtype=np.float64)
     if begin.shape != X.shape[1:] or not (np.isfinite(begin) & (begin > 0.0)).all():
@@ -165,7 +166,7 @@ def checked_rows(X: Matrix, Y: Matrix, weight: Matrix | None) -> tuple[Matrix, M
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or weight.shape != (len(X),):
         raise ValueError(
-            f"X, Y and weight must have as many rows, found shapes {X.shape}, {Y.shape} and {weight.shape}"
+            f"X, Y and weight must have the same number of rows, found shapes {X.shape}, {Y.shape} and {weight.shape}"
         )
     for name, values in (("X", X), ("Y", Y), ("weight", weight)):
         if not np.isfinite(values).all():
@@ -175,7 +176,7 @@ def checked_rows(X: Matrix, Y: Matrix, weight: Matrix | None) -> tuple[Matrix, M
     kept = weight > 0.0
     X, Y, weight = X[kept], Y[kept], weight[kept]
     if len(X) < FEWEST_ROWS:
-        raise ValueError(f"scales are learned from at least {FEWEST_ROWS} rows of positive weight, found {len(X)}")
+        raise ValueError(f"learning scales requires at least {FEWEST_ROWS} rows of positive weight, found {len(X)}")
     return X, Y - weight @ Y / weight.sum(), weight
 
 
@@ -185,11 +186,11 @@ class ScaleSearch:
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
-        Multiplied by the scales from which the search starts.
+        The rows, multiplied by the scales from which the search starts.
     Y : ndarray of shape (n_rows, n_targets)
-        About its mean.
+        The centred targets.
     weight : ndarray of shape (n_rows,)
-        All positive.
+        The weights, all positive.
     kernel : Kernel
     common_scale : bool
     """
@@ -197,7 +198,7 @@ class ScaleSearch:
     def __init__(self, X: Matrix, Y: Matrix, weight: Matrix, kernel: Kernel, common_scale: bool):
         self.X, self.Y, self.weight, self.kernel = X, Y, weight, kernel
         varies = np.ptp(X, axis=0) > 0.0
-        # A column of this matrix for every scale that is learned says which columns of X it multiplies.
+        # Every learned scale has a column in this matrix, which says which columns of X it multiplies.
         self.members = varies[:, None].astype(np.float64) if common_scale else np.eye(X.shape[1])[:, varies]
         self.stiffness = 1.0 / (float(weight.sum()) * SPREAD**2)
 
@@ -230,7 +231,7 @@ class ScaleSearch:
         return ColumnScales(scales, math.exp(found.x[-1]), last.error, first.error, int(found.nit), last.jitter)
 
     def _good_power(self, gram: Matrix, unit: float) -> tuple[float, LeaveOneOutError]:
-        """Downhill in powers of ten, as long as it is worth it, from where most machines are good."""
+        """Descend in powers of ten, as long as the error decreases enough, from a value that suits most machines."""
 
         def at(power: int) -> LeaveOneOutError:
             return leave_one_out(gram, self.Y, self.weight, FIRST_PENALTY * unit * 10.0**power, unit, sensitive=False)
@@ -261,7 +262,7 @@ class ScaleSearch:
         return leave_one_out(gram, self.Y, self.weight, math.exp(place[-1]), unit, sensitive)
 
     def __call__(self, place: Matrix) -> tuple[float, Matrix]:
-        """The value to be minimised, and its gradient."""
+        """Return the value to be minimised, and its gradient."""
         found = self._at(place, sensitive=True)
         logarithms = place[:-1] - place[:-1].mean() if len(place) > 1 else place[:-1]
         value = float(self.stiffness * logarithms @ logarithms)
@@ -284,13 +285,13 @@ def leave_one_out(
     ----------
     gram : ndarray of shape (n_rows, n_rows)
     Y : ndarray of shape (n_rows, n_targets)
-        About its weighted mean.
+        The targets, centred by their weighted mean.
     weight : ndarray of shape (n_rows,)
     alpha : float
     unit : float
         The mean of k(x, x), in which jitter is measured.
     sensitive : bool
-        Whether derivatives are asked for.
+        Whether to compute derivatives.
     """
     inverse, jitter = inverse_of(gram, alpha / weight, unit)
     if inverse is None:
@@ -320,7 +321,7 @@ def leave_one_out(
 
 
 def inverse_of(gram: Matrix, diagonal: Matrix, unit: float) -> tuple[Matrix | None, float]:
-    """The inverse of a kernel matrix plus a diagonal, None where it is indefinite, and the jitter that it took."""
+    """Return the inverse of a kernel matrix plus a diagonal, None if it is indefinite, and the jitter it needed."""
     for jitter in (0.0, *JITTERS):
         matrix = gram.T.copy(order="F")
         matrix[np.diag_indices_from(matrix)] += diagonal + jitter * unit

@@ -1,21 +1,21 @@
-r"""Probabilities of classes from decision values that are none.
+r"""Probabilities of classes, computed from decision values.
 
 Decision values of a class become probabilities by a curve with three numbers,
 
 .. math:: p = \frac{1}{1 + e^{-(a f + c f |f| + b)}}, \qquad a, c \ge 0,
 
-which is the sigmoid of Platt (1999) where c is 0. Least squares and the squared hinge estimate 2 p - 1, whose log-odds
-grow faster than in proportion: c takes that up. Two classes have one curve and b is 0, so that the more likely one is
-that of ``predict``. Of more classes each has a curve of its own, and what the curves give is divided by its sum; where
-that makes another class the most likely one than ``predict`` names, as it may where both are about as likely, the two
-change places.
+which is the sigmoid of Platt (1999) where c is 0. Least squares and the squared hinge estimate 2 p - 1, and the
+log-odds grow faster than in proportion to it; c accounts for that. Two classes have one curve with b = 0, so that the
+more likely class is the one that ``predict`` returns. Three or more classes have one curve each, whose values are
+divided by their sum. If this makes another class the most likely one than ``predict`` returns, which can happen if both
+are about equally likely, the two are swapped.
 
-The logistic loss has probabilities of its own, the softmax of its decision values f. Its penalty holds them back, and
-makes them less sure than they are right. They are sharpened, or blunted, by one number for all classes, as the softmax
-of a f, which leaves the order of classes as it is.
+The logistic loss has its own probabilities, the softmax of its decision values f. Because of the penalty they are less
+confident than they should be. One number a for all classes sharpens (or blunts) them to the softmax of a f, which does
+not change the order of the classes.
 
-The curve is learned on decision values as new rows would have them. Those of the rows that a model has learned from lie
-too far on the side of their class.
+The curve is learned on decision values like those of new rows. The decision values of the training rows would not do,
+since they lie too far on the side of their class.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SMALL = 1000
 SAMPLE = 4096
 """The largest number of rows that are left out together."""
 KEPT = 2048
-"""About how many rows are kept to be left out one by one, if there are more."""
+"""If there are more rows than this, about this many are kept to be left out one by one."""
 LEFT_OUT = 3
 """At most one row in this many is left out together with others."""
 FORGOTTEN = 0.1
@@ -128,7 +128,7 @@ def sharpness(F: Matrix, codes: NDArray[np.int64], weight: Matrix) -> float:
 
 
 def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]) -> Calibration:
-    """Return the curves of all columns, from decision values like those of new rows, and their weights by task."""
+    """Return the curves of all columns, learned from decision values like those of new rows, and weights by task."""
     signs, curves = tasks.signs(codes), []
     for columns, weight in zip(tasks.columns, weights, strict=True):
         alone = columns.stop - columns.start == 1
@@ -143,13 +143,13 @@ def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix, alone: bo
     Following Platt, a row belongs to its class with a probability slightly below 1: if the rows of a class have the
     weight N, it is (N + 1) / (N + 2), so that the curve has a finite slope even for classes that do not overlap.
     """
-    weight = weight / min(1.0, float(weight.max(initial=1e-300)))  # weights far below 1 are shares, and not counts
+    weight = weight / min(1.0, float(weight.max(initial=1e-300)))  # weights far below 1 are shares rather than counts
     mine, others = float(weight[is_class].sum()), float(weight[~is_class].sum())
     targets = np.where(is_class, (mine + 1.0) / (mine + 2.0), 1.0 / (others + 2.0))
     size = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     f = values / size
     parts = np.stack([f, f * np.abs(f), np.ones_like(f)], axis=1)
-    for rising in ([0, 1], [0], [1], []):  # where a curve would fall, one with fewer numbers
+    for rising in ([0, 1], [0], [1], []):  # if the curve would decrease, use one with fewer parameters
         chosen = rising if alone else [*rising, 2]
         found = np.zeros(3)
         found[chosen] = most_likely(parts[:, chosen], targets, weight)
@@ -191,7 +191,7 @@ def most_likely(parts: Matrix, targets: Matrix, weight: Matrix) -> Matrix:
 
 
 def chosen_rows(seed: int, weight: Matrix) -> NDArray[np.int64]:
-    """Return some of the rows with positive weight, to be left out together; the seed is that of the map."""
+    """Return some of the rows with positive weight, to be left out together, chosen by the seed of the map."""
     counted = np.flatnonzero(weight > 0.0)
     words = Stream(seed).child("calibration").words(len(weight), 0)[counted]
     return np.sort(counted[np.argsort(words, kind="stable")[: min(SAMPLE, len(counted) // LEFT_OUT)]])
@@ -218,19 +218,19 @@ class KeptRows:
         self._lengths: dict[int, int] = {}
 
     def fresh(self) -> Self:
-        """One that keeps the same rows and has seen none."""
+        """Return an observer that keeps the same rows and has seen none yet."""
         other = copy(self)
         other._parts, other._lengths = {}, {}
         return other
 
     def joined(self, later: Self) -> Self:
-        """What both have kept."""
+        """Return the rows that both have kept."""
         other = copy(self)
         other._parts, other._lengths = self._parts | later._parts, self._lengths | later._lengths
         return other
 
     def take_over(self, other: Self) -> None:
-        """Have seen what another has seen."""
+        """Add what another has seen."""
         self._parts, self._lengths = other._parts, other._lengths
 
     def __contains__(self, chunk: Chunk) -> bool:
@@ -238,7 +238,7 @@ class KeptRows:
 
     @property
     def n_seen(self) -> int:
-        """How many rows were shown."""
+        """The number of rows that were shown."""
         return sum(self._lengths.values())
 
     def watch(self, Z: NDArray[Any], chunk: Chunk) -> None:
@@ -251,7 +251,7 @@ class KeptRows:
         self._parts[chunk.first] = to_numpy(Z[chosen]), targets, weight[chosen]
 
     def all(self) -> tuple[Matrix, NDArray[Any], Matrix]:
-        """Features, targets and weights of what was kept."""
+        """Return the features, targets and weights of the kept rows."""
         parts = zip(*(self._parts[first] for first in sorted(self._parts)), strict=True)
         Z, targets, weight = (np.concatenate(part) for part in parts)
         return Z, targets, weight

@@ -1,4 +1,4 @@
-r"""Decision values of rows as if they had not been learned from.
+r"""Decision values of rows as if they had been left out of the training rows.
 
 Each row is left out by one Newton step from the coefficients of all of them. With g and h the slope and the curvature
 of the loss of a row at its decision value f, features z and the Hessian
@@ -6,13 +6,14 @@ of the loss of a row at its decision value f, features z and the Hessian
 
 .. math:: f + \frac{q\,g}{1 - q\,h} \quad\text{with}\quad q = z^\top H^{-1} z,
 
-which is exact where the loss is quadratic (Cook and Weisberg, Residuals and influence in regression, 1982) and close to
-it elsewhere (Rad and Maleki, A scalable estimate of the out-of-sample prediction error, 2020).
+which is exact if the loss is quadratic (Cook and Weisberg, Residuals and influence in regression, 1982) and a good
+approximation otherwise (Rad and Maleki, A scalable estimate of the out-of-sample prediction error, 2020).
 
-Columns are taken one by one. Classes of a softmax, which share a problem, have a curvature that is k / (k - 1) times
-that of each by itself where all k are as likely, and are taken to have that. A loss with corners has slopes, the prices
-of its dual, and no curvature: in its place is that of the loss smoothed so widely that :math:`n^{-1/5}` of the rows are
-where it turns, as densities at quantiles are estimated, and h is 0 in the denominator.
+Columns are treated one by one. The k classes of a softmax share one problem: if all are equally likely, their curvature
+is k / (k - 1) times that of each class alone, and this factor is used throughout. A loss with corners has slopes, the
+prices of its dual, but no curvature. The curvature of a smoothed loss is used instead, where the smoothing is so wide
+that a share :math:`n^{-1/5}` of the rows is near a corner, as in density estimation at quantiles; h is 0 in the
+denominator.
 """
 
 from __future__ import annotations
@@ -51,9 +52,11 @@ def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, i
 
 
 def coordinates(gram: Matrix) -> Matrix:
-    """Return features of rows, as many as rows, with these inner products, of which the lower half is read."""
+    """Return features of rows, as many as there are rows, with these inner products; only the lower half is read."""
     values, vectors = np.linalg.eigh(gram, UPLO="L")
-    rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]  # whose root would not be small
+    rounding = (
+        len(values) * float(np.finfo(np.float64).eps) * values[-1]
+    )  # because their square roots would not be small
     return vectors * np.sqrt(np.where(values > rounding, values, 0.0))
 
 
@@ -93,7 +96,7 @@ def influences(Z: NDArray[Any], h: Matrix, intercept: bool) -> Matrix:
     if intercept and total > 0.0:
         Z = Z - h @ Z / total
     own = (Z**2).sum(axis=1)
-    if len(curved):  # older releases of SciPy do not solve for none
+    if len(curved):  # older releases of SciPy do not solve empty systems
         scaled = Z[curved] * np.sqrt(h[curved])[:, None]  # the same from products of rows
         factor = scipy.linalg.cholesky(np.eye(len(curved)) + scaled @ scaled.T, lower=True, check_finite=False)
         known = scipy.linalg.solve_triangular(factor, scaled @ Z.T, lower=True, check_finite=False)
@@ -102,16 +105,16 @@ def influences(Z: NDArray[Any], h: Matrix, intercept: bool) -> Matrix:
 
 
 class Curvature(NamedTuple):
-    """The Hessian of one column about the mean that its intercept takes up, factored."""
+    """The factored Hessian of one column, centred if there is an intercept."""
 
     factor: Matrix
     mean: Matrix
     total: float
-    """Of all curvatures; 0 where there is no intercept, or nothing that would determine one."""
+    """The sum of all curvatures; 0 if there is no intercept, or nothing that would determine it."""
 
     @classmethod
     def of(cls, parts: Iterable[tuple[NDArray[Any], NDArray[Any]]], width: int, intercept: bool) -> Curvature:
-        """From the features of the rows that curve, some at a time, and how much they do.
+        """Compute it from the features of the rows with curvature, some at a time, and their curvatures.
 
         Products of features are in the precision of the curvatures, and are added in float64.
         """

@@ -1,8 +1,8 @@
-"""Whether generalised cross-validation may be trusted: it takes all rows to have the same leverage.
+"""Whether generalised cross-validation can be trusted: it assumes that all rows have the same leverage.
 
-The error of a row that is left out is its residual over 1 - h, with h its leverage, and generalised cross-validation
-has the mean leverage in place of h. Rows far from all others have leverages near 1 and next to no residuals where alpha
-is small, so that it takes them for well explained, and chooses next to no penalty.
+The error of a left-out row is its residual divided by 1 - h, where h is its leverage; generalised cross-validation uses
+the mean leverage in place of h. If alpha is small, rows far from all others have leverages near 1 and almost no
+residuals, so generalised cross-validation regards them as well explained and chooses almost no penalty.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from ..solvers.ridge import best_of, relative
 Matrix = NDArray[np.float64]
 
 WORSE = 1.1
-"""How many times the smallest error the chosen penalty may have before there is a warning."""
+"""The largest error of the chosen penalty, as a multiple of the smallest error, without a warning."""
 NOTICEABLE = 0.01
 """The smallest difference of two errors that causes a warning, as a share of the standard deviation of the targets."""
 
 
 class LeftOut(NamedTuple):
-    """What leaving out rows one by one finds of penalties that generalised cross-validation chooses from.
+    """The errors, by leaving out rows one by one, of the penalties among which generalised cross-validation chooses.
 
     Parameters
     ----------
     errors, expected : ndarray of shape (n_alphas, n_targets)
-        The mean squared errors of rows that are left out, and those that generalised cross-validation expects.
+        The mean squared errors of left-out rows, and the errors that generalised cross-validation expects.
     variance : ndarray of shape (n_targets,)
-        That of the targets.
+        The variance of the targets.
     rows : int
-        How many rows were left out.
+        The number of rows that were left out.
     mean, largest : float
-        The mean leverage of a unit of weight, and the largest leverage of a row with its weight, under the penalty that
-        was chosen.
+        The mean leverage of a unit of weight, and the largest leverage of a row with its weight, for the chosen
+        penalty.
     """
 
     errors: Matrix
@@ -47,7 +47,7 @@ class LeftOut(NamedTuple):
     largest: float
 
     def warn(self, name: str, penalties: Matrix, place: int) -> None:
-        """Warn where the penalty at this place has a far larger error than another one."""
+        """Issue a warning if the penalty at this position has a far larger error than another one."""
         known = np.where(np.isfinite(self.errors), self.errors, np.finfo(np.float64).max / self.errors.size)
         found, expected = (np.sqrt(relative(one, self.variance) / len(self.variance)) for one in (known, self.expected))
         best = best_of(known, self.variance)

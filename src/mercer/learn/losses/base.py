@@ -2,8 +2,8 @@
 
 Decision values are NumPy arrays, or tensors if the features are on a device; then slopes and curvatures are, too.
 
-A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
-columns, each of them is a problem of its own, which can be minimised for itself.
+A loss is a sum over rows of ``weight`` times a function of the row's decision values. If that function is a sum over
+columns, each column is a separate problem, which can be minimised by itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Numbers = NDArray[np.int64]
 
 
 HELD = 6
-"""Arrays that are remembered in another precision or place."""
+"""The number of arrays that are remembered in another precision or place."""
 
 
 class Bend(NamedTuple):
@@ -51,7 +51,7 @@ class Bend(NamedTuple):
         return self.apply(rows, V)
 
     def part(self, rows: slice) -> Bend:
-        """That of some rows, which are then counted from the first of them."""
+        """Return the bend of some rows, which are then counted from the first of them."""
         if self.diagonal is not None:
             return self.of(self.diagonal[rows])
         assert self.of_rows is not None
@@ -149,7 +149,7 @@ class ClassLoss(Loss):
 
 
 def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
-    """Return 1 in the column of a row's class and -1 elsewhere; a single column is that of the second class."""
+    """Return 1 in the column of a row's class and -1 elsewhere; a single column belongs to the second class."""
     classes = np.array([1]) if n_columns == 1 else np.arange(n_columns)
     return np.where(codes[:, None] == classes, 1.0, -1.0)
 

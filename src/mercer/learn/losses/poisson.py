@@ -28,7 +28,7 @@ class Poisson(TargetLoss):
         self._last = LARGEST + math.log(max(1.0, float(targets.max(initial=0.0))))
 
     def _mean(self, F: Values) -> tuple[Values, Values]:
-        """Return exp(f), and how far f is beyond the last value for which this is exact."""
+        """Return exp(f), and how far f lies beyond the last value for which this is exact."""
         return namespace(F).exp(clipped(F, None, self._last)), clipped(F - self._last, 0, None)
 
     def terms(self, F: Values) -> Values:

@@ -49,7 +49,7 @@ class SideBySide(Loss):
 
 
 def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
-    """Return the bend of concatenated columns, from those of some columns each."""
+    """Return the bend of concatenated columns, from the bends of groups of columns."""
     both = list(zip(bends, columns, strict=True))
 
     def apply(rows: Any, V: Values) -> Values:

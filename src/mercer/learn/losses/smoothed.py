@@ -6,9 +6,9 @@ lie in an interval. The smoothed loss is
 .. math:: \max_q\; q r - \ell^*(q) - \tfrac{\mu}{2} (q - \lambda)^2,
 
 whose slope changes over a width of :math:`\mu` around the corners. If :math:`\lambda` are the prices of an earlier
-solution, this is a step of the method of multipliers: solutions approach that of the loss itself although :math:`\mu`
-does not go to 0. In any case the prices are a point of the dual problem, and so bound the distance from the minimum of
-the loss itself.
+solution, this is a step of the method of multipliers: solutions converge to the solution of the loss itself although
+:math:`\mu` does not go to 0. In any case the prices are a feasible point of the dual problem, so they bound the
+distance from the minimum of the loss itself.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SmoothedLoss(TargetLoss):
         """Whether the best q changes with it."""
 
     def terms(self, F: Values) -> Values:
-        # More by mu lambda^2 / 2 than above, so that it is never negative.
+        # Larger than the formula above by mu lambda^2 / 2, so that it is never negative.
         residuals, q = self._exactly(F)
         return q * residuals - self.conjugate(q) - self.width * q * (0.5 * q - self._near(q))
 
@@ -85,10 +85,10 @@ class SmoothedLoss(TargetLoss):
         return self.factors * weighted_sums(self.weight, self.exact(residuals) + self.conjugate(q) - q * residuals)
 
     def _near(self, F: Values) -> Values:
-        """The prices that the smoothing is about, in the precision of F and where F is."""
+        """Return the prices at the centre of the smoothing, in the precision of F and in the same place."""
         return self.beside(F, self.prices) if isinstance(self.prices, np.ndarray) else self.prices
 
     def _exactly(self, F: Values) -> tuple[Values, Values]:
-        """Residuals and prices in float64."""
+        """Return residuals and prices in float64."""
         xp = namespace(F)
         return xp.astype(self.residuals(F), xp.float64), xp.astype(self.price(F), xp.float64)

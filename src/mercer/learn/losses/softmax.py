@@ -27,7 +27,7 @@ class Softmax(ClassLoss):
         return weighted_sums(self.weight, (total - own)[:, None])
 
     def _own(self, F: Values) -> Values:
-        """1 in the column of a row's class and 0 elsewhere."""
+        """Return 1 in the column of a row's class and 0 elsewhere."""
         return 0.5 * (self.signed(F) + 1)
 
     @staticmethod
@@ -50,7 +50,7 @@ class Softmax(ClassLoss):
 
 
 def bend_of(p: Values, scaled: Values) -> Bend:
-    """The bend of rows with these probabilities, and the same times their weights."""
+    """Return the bend of rows with these probabilities, given also multiplied by their weights."""
 
     def apply(rows: Any, V: Values) -> Values:
         return scaled[rows] * (V - namespace(V).sum(p[rows] * V, axis=1, keepdims=True))

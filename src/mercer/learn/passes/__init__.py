@@ -1,1 +1,1 @@
-"""Passes over the rows of one fit: what they are planned for, who is informed, and what is kept of them."""
+"""Passes over the rows of one fit: their purpose, their progress, and what is kept of them."""

@@ -68,7 +68,7 @@ class CheckpointState:
         self.tick()
 
     def anew(self, what: str, arrays: Arrays) -> None:
-        """Keep this instead of all earlier results except those of settled stages."""
+        """Keep this instead of all earlier results, except the results of settled stages."""
         settled = {name: found for name, found in self.found.items() if name.startswith(SETTLED)}
         self.found, self.is_fresh = settled | {what: arrays}, True
         self.tick()

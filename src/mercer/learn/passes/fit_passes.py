@@ -20,38 +20,38 @@ from .progress import Callback, Reporter
 
 
 class Seeing(Protocol):
-    """What is shown the rows of a pass, in partitions by copies that are joined."""
+    """An observer that is shown the rows of a pass; every partition has a copy, and the copies are joined."""
 
     def joined(self, later: Self) -> Self:
-        """What was seen of both sets of rows."""
+        """Return what was seen of both sets of rows."""
         ...
 
     def take_over(self, other: Self) -> None:
-        """Have seen what another has seen, and nothing else."""
+        """Replace what was seen by what another has seen."""
         ...
 
 
 class Watcher(Seeing, Protocol):
-    """What is shown the features of a pass. Threads may show it chunks in any order."""
+    """An observer that is shown the features of a pass. Threads may show it chunks in any order."""
 
     def watch(self, Z: NDArray[Any], chunk: Chunk) -> None:
-        """The features of a chunk."""
+        """Show it the features of a chunk."""
         ...
 
     def fresh(self) -> Self:
-        """One like it that has seen nothing."""
+        """Return a copy that has seen nothing."""
         ...
 
 
 class PartSums(NamedTuple):
-    """Sums over some rows, and what has seen these on the way."""
+    """Sums over some rows, and the observers that have seen these rows."""
 
     sums: Sums
     seen: tuple[Seeing, ...]
 
     @staticmethod
     def joined(parts: list[PartSums]) -> PartSums:
-        """Those over all of these rows; sums that were resumed have not seen theirs."""
+        """Return the sums over all of these rows; observers of resumed sums have not seen their rows."""
         seen = [part.seen for part in parts if part.seen]
         joined = tuple(reduce(lambda ours, theirs: ours.joined(theirs), one) for one in zip(*seen, strict=True))
         return PartSums(added([part.sums for part in parts]), joined)
@@ -158,7 +158,7 @@ class Passes:
         held: int = 0,
         is_read: bool = True,
     ) -> Any:
-        """What a tree over the partitions makes of ``work`` on each, in a pass of this name.
+        """Return the results of ``work`` on each partition, combined in a tree, in a pass of this name.
 
         ``work`` is given a partition and its argument, by default the number of its first row.
         """
@@ -173,10 +173,9 @@ class Passes:
     def summed_partitions(
         self, what: str, work: Callable[[Table, int], PartSums], held: int, seen: Sequence[Seeing]
     ) -> Sums:
-        """The sums over partitions of what ``work`` makes of each and of the number of its first row.
+        """Return the sums over partitions of the results of ``work`` on each, given also the number of its first row.
 
-        What was ``seen`` on the way is taken over. Where a checkpoint keeps sums, they come here after every group of
-        partitions.
+        The observer ``seen`` is updated. If a checkpoint keeps sums, they are fetched after every group of partitions.
         """
         assert self.partitions is not None
         table = self.partitions
@@ -202,7 +201,7 @@ class Passes:
 
 
 def counting(tell: Callable[[int], None] | None, slices: list[slice]) -> Callable[[int], None]:
-    """A function to call with each finished partition, in any order, which reports how many rows are done."""
+    """Return a function to call with each finished partition, in any order; it reports how many rows are done."""
     rows = 0
 
     def done(place: int) -> None:

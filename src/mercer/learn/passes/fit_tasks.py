@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, which it has from version 1.9: learners tell them how far ``fit`` has come.
+"""Support for the callbacks of scikit-learn 1.9 and later, to which learners report the progress of ``fit``.
 
 They see a fit as a hundred tasks of equal time, each named after the pass over the rows during which it ended. Passes
 themselves would not do: how many there will be is not known, and they differ in length.
@@ -18,7 +18,7 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for that of scikit-learn; without it there is no ``set_callbacks``."""
+        """Takes the place of scikit-learn's class before version 1.9; there is no ``set_callbacks`` then."""
 
     def with_callbacks(method: Any) -> Any:
         """Return the method as it is."""
@@ -33,7 +33,7 @@ IN_PROCESS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx
 
 
 class FitTasks:
-    """Tells the callbacks of a learner about the hundredths of a fit.
+    """Reports every hundredth of a fit to the callbacks of a learner.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class FitTasks:
         self._learner, self._context, self._done = learner, context, 0
 
     def __call__(self, progress: Progress) -> None:
-        """Tell about the hundredths that have ended since the last call."""
+        """Report the hundredths that have ended since the last call."""
         reached = HUNDREDTHS if progress.share >= 1.0 else int(HUNDREDTHS * progress.share)
         while self._done < reached:
             self._done += 1
@@ -57,13 +57,13 @@ class FitTasks:
 
 
 class TellsCallbacks(CallbackSupportMixin):
-    """A learner whose ``fit`` tells callbacks how far it has come."""
+    """A learner whose ``fit`` reports its progress to callbacks."""
 
     fit_tasks: FitTasks | None = None
 
     @contextmanager
     def _whole_fit(self, X: Any, y: Any, count: int) -> Iterator[Any]:
-        """Tell callbacks that a fit of so many tasks begins, and that it has ended if it did.
+        """Report that a fit of so many tasks begins and, if it succeeds, that it has ended.
 
         Yields
         ------
@@ -77,7 +77,7 @@ class TellsCallbacks(CallbackSupportMixin):
 
     @contextmanager
     def _fit_by_hundredths(self, X: Any, y: Any) -> Iterator[None]:
-        """Tell callbacks of the hundredths of a fit too."""
+        """Report the hundredths of a fit to callbacks too."""
         with self._whole_fit(X, y, HUNDREDTHS) as context:
             self.fit_tasks = FitTasks(self, context)
             try:
@@ -87,7 +87,7 @@ class TellsCallbacks(CallbackSupportMixin):
 
 
 def tells_callbacks(fit: Method) -> Method:
-    """Decorate the ``fit`` of a learner: it tells the callbacks of ``set_callbacks`` how far it has come."""
+    """Decorate the ``fit`` of a learner so that it reports its progress to the callbacks of ``set_callbacks``."""
 
     @with_callbacks
     @wraps(fit)
@@ -129,5 +129,5 @@ def inner_fit(learner: Any, estimator: Any) -> Iterator[None]:
 
 
 def heard_by(learner: Any) -> list[Callback]:
-    """Return whom a learner tells about its passes: its ``callback``, and those of ``set_callbacks``."""
+    """Return the functions to which a learner reports its passes: ``callback``, and those of ``set_callbacks``."""
     return [one for one in (learner.callback, learner.fit_tasks) if one is not None]

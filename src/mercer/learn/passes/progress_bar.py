@@ -24,7 +24,7 @@ class Line:
     Parameters
     ----------
     stream : text file or None, default=None
-        Where the line goes. None means standard error. That of a notebook counts as a terminal.
+        Where the line goes. None means standard error. The output of a notebook counts as a terminal.
     shows : bool, default=True
         Whether to show it, if this is a terminal.
     """
@@ -142,7 +142,7 @@ class ProgressBar:
     Parameters
     ----------
     stream : text file or None, default=None
-        Where the bar goes. None means standard error. Nothing is shown in a file that is no terminal.
+        Where the bar goes. None means standard error. Nothing is shown if it is not a terminal.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The pass planner: what the steps of a fit need of the rows, served by as few scans of the table as possible.
+"""The pass planner: what the steps of a fit need from the rows, served by as few scans of the table as possible.
 
 A step states its needs with :meth:`ScanPlan.add`, and the next scan that another step makes serves them along the way.
-The table is scanned again only if a step depends on the results of another one, as the scales of levels depend on which
-levels there are. A need of targets alone does not cause the features to be read.
+The table is scanned again only if a step depends on the results of another one: for instance, the scales of levels
+depend on which levels there are. If only targets are needed, the features are not read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Found = TypeVar("Found")
 
 
 class Need(ABC):
-    """What a step needs of a scan, which passes every block of rows to it, in order."""
+    """What a step needs from a scan, which passes every block of rows to it, in order."""
 
     needs_features = True
     """Whether it uses more than targets and weights."""
@@ -43,7 +43,7 @@ class Need(ABC):
         """Process the next block, whose first row has this number."""
 
     def join(self, later: Self) -> None:
-        """Take over what another has found in the partitions after those of this one."""
+        """Take over what another has found in the partitions that follow."""
         raise NotImplementedError(f"{type(self).__name__} cannot be found in partitions")
 
 
@@ -60,7 +60,7 @@ class ScanPlan:
     passes : Passes
         Reports every scan.
     needs : mapping of str to Need, default={}
-        What the first scan serves, by names.
+        The needs that the first scan serves, by name.
 
     Attributes
     ----------
@@ -85,9 +85,9 @@ class ScanPlan:
     def found(
         self, what: str, look: Callable[[Iterable[Block]], Found], join: Callable[[Found, Found], Found]
     ) -> Found:
-        """What ``look`` finds in all blocks, for the step of this name; what is waiting is served on the way.
+        """Return what ``look`` finds in all blocks, for the step with this name; the scan also serves pending needs.
 
-        In partitions it looks where they are, and what it finds there is joined in their order.
+        Partitions are examined where they are, and the results are joined in the order of the partitions.
         """
         if not isinstance(self.table, PartitionedTable):
             return look(self.scan(what))
@@ -133,13 +133,13 @@ class ScanPlan:
                 need.update(block, first)
             yield block
             first += block.X.shape[0]
-        self._waiting = {}  # not earlier, since a scan that ends early has served no need
+        self._waiting = {}  # not earlier, since a scan that ends early has not served any need
 
 
 def looked_at(
     table: Table, first: int, look: Callable[[Iterable[Block]], Any], needs: list[Need], whole: bool
 ) -> tuple[Any, list[Need]]:
-    """What is found in one partition, whose first row has this number, with the needs that it has served."""
+    """Return what is found in one partition, whose first row has this number, with the needs that it has served."""
 
     def served() -> Iterator[Block]:
         row = first

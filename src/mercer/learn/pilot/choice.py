@@ -8,7 +8,7 @@ from .trials import Trial
 
 
 class Choice(NamedTuple):
-    """What a pilot has chosen for a learner that leaves its kernel, its penalty or its columns to the rows.
+    """What a pilot has chosen for a learner whose kernel, penalty or column scales are left open.
 
     Attributes
     ----------
@@ -17,19 +17,19 @@ class Choice(NamedTuple):
     scale : str or None
         How columns are scaled.
     alpha : float
-        The ridge penalty that had the least leave-one-out error on the rows of the pilot, of those that are given where
-        some are.
+        The ridge penalty with the smallest leave-one-out error on the rows of the pilot, among the given ones if there
+        are any.
     learned_columns : bool
-        Whether columns are multiplied by scales that were learned.
+        Whether columns are multiplied by learned scales.
     n_components : int
-        How many features the map has.
+        The number of features of the map.
     n_rows : int
-        How many distinct rows the pilot used.
+        The number of distinct rows that the pilot used.
     held_error : float or None
         The mean squared error on rows held out of the pilot, in units of the variance of the targets.
     other_error : float or None
-        The same for the alternative on the other side of the gate: without learned scales where they were taken, and
-        with them where they were not; None where none were learned.
+        The same error of the rejected alternative: without learned scales if they were accepted, and with them if not;
+        None if no scales were learned.
     trials : tuple of Trial
         Everything that was tried, in order.
     """

@@ -1,7 +1,7 @@
-"""The rows of a pilot: distinct ones, in an order that their contents and the seed determine.
+"""The rows of a pilot: distinct rows, in an order determined by their contents and the seed.
 
-Equal rows with equal targets count as one row of their total weight, and rows of weight 0 do not count. A pilot
-therefore finds the same for weights as for repeated rows, in whatever order they come.
+Equal rows with equal targets count as one row with their total weight, and rows of weight 0 do not count. A pilot
+therefore treats weights like repeated rows, and its result does not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ..._array import canonical_csr
 Matrix = NDArray[np.float64]
 
 HELD_SHARE = 0.25
-"""The share of the rows that is held out of everything, for the last word on learned columns."""
+"""The share of the rows that is held out of everything, for the final decision about learned columns."""
 DIGEST = 8
-"""Bytes of a row's digest, by which rows are ordered."""
+"""The number of bytes of a row's digest, by which rows are ordered."""
 
 
 class DistinctRows(NamedTuple):
-    """Which rows of a sample are used, in their order, and how much each of them counts."""
+    """The rows of a sample that are used, in their order, and how much each of them counts."""
 
     numbers: NDArray[np.int64]
     weight: Matrix
 
     @property
     def n_held(self) -> int:
-        """How many of the first rows are held out."""
+        """The number of rows at the beginning that are held out."""
         return int(HELD_SHARE * len(self.numbers))
 
 
@@ -73,7 +73,8 @@ def distinct_rows(X: Any, Y: Matrix, weight: Matrix, seed: int) -> DistinctRows:
 def row_bytes(X: Any, dtype: Any) -> Iterator[bytes]:
     """The contents of every row in a precision; -0 is 0."""
     if sp.issparse(X):
-        X = canonical_csr(X).astype(dtype, copy=True)
+        with np.errstate(over="ignore"):
+            X = canonical_csr(X).astype(dtype, copy=True)
         X.eliminate_zeros()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         indices = X.indices.astype(np.int64)

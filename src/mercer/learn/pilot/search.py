@@ -1,20 +1,21 @@
 r"""The search of a pilot: scaling, kernel, bandwidth and penalty, then one scale per column.
 
 Every trial is ridge regression on the features of the map that the learner will have, on rows of the pilot, with the
-penalty of least exact leave-one-out error, or the one that the learner is given. Of trials that do not differ by more
-than one standard error of their difference the smoothest is taken: the widest kernel of the smoothest family. In turn:
+penalty that has the smallest exact leave-one-out error, or with the learner's own penalty if one is given. Among trials
+that do not differ by more than one standard error of their difference, the smoothest is chosen: the widest kernel of
+the smoothest family. The steps are:
 
 1. a few kernels in each way of scaling, on some of the rows, decide on the scaling;
-2. kernels and bandwidths around the best, on all rows that are not held out, decide on these. Those that were clearly
-   worse than another one before are not tried again;
-3. one scale per column is learned: by leave-one-out on a thousand rows or so, or, of very many columns, by the mean
-   squared gradient of the best trial, and again of the trial on columns with these scales for as long as that lowers
-   the error on held-out rows. They are taken where they lower the error on the rows that were held out of
-   everything by more than one standard error, and by a share that is worth it: what they bring to targets that are
-   noise is often above its standard error, but next to nothing;
-4. the best trial is made again with half its features, to see what more of them bring.
+2. the kernel and its bandwidth are chosen around the best of these, on all rows that are not held out. Kernels that
+   were clearly worse before are not tried again;
+3. one scale per column is learned: by leave-one-out on about a thousand rows or, if there are very many columns, from
+   the mean squared gradient of the best trial, and then of the trial on columns with these scales, for as long as this
+   reduces the error on held-out rows. The scales are used if they reduce the error on rows that were held out of
+   everything by more than one standard error, and by a large enough share: if targets are noise, the gain is often
+   above its standard error, but tiny;
+4. the best trial is repeated with half its features, to see what more features contribute.
 
-How long this takes depends on the sizes below and on the number of columns, never on the clock.
+The amount of work depends on the sizes below and on the number of columns, never on the clock.
 """
 
 from __future__ import annotations
@@ -39,35 +40,35 @@ from .trials import RidgeTrial, Trial, clearly_better, not_worse, ridge_trial, s
 
 Matrix = NDArray[np.float64]
 MakeMap = Callable[[Kernel, int], FeatureMap]
-"""The map for a kernel with so many features, not fitted."""
+"""Returns the map for a kernel with this number of features, not fitted."""
 
 FIRST_ROWS, FIRST_FEATURES = 2000, 384
-"""Rows and features of the trials that decide on the scaling."""
+"""The numbers of rows and features of the trials that decide on the scaling."""
 FEATURES = 512
-"""Features of the other trials, at most."""
+"""The largest number of features of the other trials."""
 COLUMN_ROWS, COLUMN_STEPS, COLUMN_TOL = 800, 20, 1e-3
-"""Rows on which scales of columns are learned, iterations at most, and the share of the error that one must bring.
+"""For learning column scales: the number of rows, the largest number of iterations, and the least gain of each.
 
-The error of so many rows is itself known to some hundredths only.
+The error on this number of rows is itself only known to a few hundredths.
 """
 FEWEST_COLUMN_ROWS = 150
-"""With fewer rows than these no scales of columns are learned."""
+"""With fewer rows than this, no column scales are learned."""
 MOST_COLUMNS = 256
-"""With more columns than these, scales are taken from gradients: to learn them would take longer than all trials."""
+"""With more columns than this, scales are computed from gradients: learning them would take longer than all trials."""
 MOST_GRADIENTS = 16384
-"""With more columns than these no scales are learned."""
+"""With more columns than this, no scales are learned."""
 ROUNDS = 4
-"""How often scales are taken from gradients at most, each time from those of a machine on the scaled columns."""
+"""The largest number of times that scales are computed from gradients, each time of a machine on the scaled columns."""
 FEWEST_ROWS = 20
-"""With fewer distinct rows than these nothing is searched for."""
+"""With fewer distinct rows than this, there is no search."""
 CLEARLY = 2.5
-"""Standard errors by which a kernel must be worse than another one not to be tried again."""
+"""A kernel that is worse than another one by this many standard errors is not tried again."""
 WORTH = 0.02
-"""The share by which scales of columns must lower the error. Of tables of noise, one in 25 or fewer then has some."""
+"""The share by which column scales must reduce the error. At most one in 25 tables of noise then gets some."""
 
 
 class Family(NamedTuple):
-    """Kernels that differ in their bandwidth alone, and how rough their functions are."""
+    """Kernels that differ only in their bandwidths, and how rough their functions are."""
 
     roughness: int
     make: Callable[[float], Kernel]
@@ -88,7 +89,7 @@ WITH_COLUMNS = ((MATERN_3, (0.5, 1.0)), (MATERN_1, (0.25,)))
 
 
 class Candidate(NamedTuple):
-    """A kernel in a way of scaling, and where it stands between smooth and rough."""
+    """A kernel with a scaling, and its place between smooth and rough."""
 
     scale: str | None
     kernel: Kernel
@@ -107,20 +108,20 @@ class Pilot:
     Parameters
     ----------
     preparation : Preparation
-        Learned, so that it can be rescaled.
+        The preparation, already learned, so that it can be rescaled.
     X : matrix or frame
-        The sample as it is before preparation.
+        The sample before preparation.
     Y : ndarray of shape (n_rows, n_targets)
         Targets, or codes of classes.
     rows : DistinctRows
-        Which rows of the sample are used.
+        The rows of the sample that are used.
     make_map : callable
-        The map for a kernel and a number of features.
+        Returns the map for a kernel and a number of features.
     width : int
-        How many features the learner will have.
+        The number of features that the learner will have.
     penalties : ndarray of shape (n_penalties,), default=None
-        The ridge penalties that the learner may take; None leaves them to the rows. A kernel that is good with a
-        penalty of its own can be a bad one with a penalty that is given.
+        The ridge penalties that the learner may use; None chooses them from the rows. A kernel that is good with its
+        own best penalty can be bad with a given one.
     """
 
     def __init__(
@@ -143,16 +144,16 @@ class Pilot:
     def run(
         self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None, columns: str | None
     ) -> tuple[Choice, Matrix | None, float]:
-        """The choice, the scales of columns where they are taken, and what twice the features lower the error by.
+        """Return the choice, the column scales if used, and the share by which doubling the features reduces the error.
 
         Parameters
         ----------
         scales : sequence of str or None
-            The ways of scaling to choose from, the preferred one first.
+            The scalings to choose from, the preferred one first.
         kernels : sequence of Kernel or None
-            The kernels to choose from, with numbers for bandwidths; None leaves them to the pilot.
+            The kernels to choose from, with numbers for bandwidths; with None, the pilot chooses.
         columns : "auto", "learned" or None
-            Whether scales of columns may be learned, and whether they are then taken without a gate.
+            Whether column scales may be learned, and whether they are then used in any case.
         """
         with single_threaded_blas():
             by_scale = self._by_scale(scales, kernels)
@@ -164,7 +165,7 @@ class Pilot:
             choice = Choice(repr(best.kernel), scale, trial.alpha, False, self.width, count, gate, None, ())
             learned = None
             if held is not None and columns is not None and self._can_learn_columns(best, scale):
-                # Scales of columns may be worth more than the way of scaling that is better without them.
+                # Column scales may contribute more than the scaling that is better without them.
                 begins = [(best, trial), *self._rivals(scales, by_scale, scale)]
                 choice, learned, best, trial = self._columns(begins, held, choice, columns)
             gain = self._gain(best, trial, learned)
@@ -181,7 +182,7 @@ class Pilot:
 
     @property
     def _searched(self) -> slice:
-        """The rows that are not held out."""
+        """Return the rows that are not held out."""
         return slice(self._rows.n_held, None)
 
     def _tried(self, candidate: Candidate, rows: slice, features: int, scales: Matrix | None = None) -> RidgeTrial:
@@ -213,7 +214,7 @@ class Pilot:
     def _by_scale(
         self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None
     ) -> dict[str | None, tuple[Candidate, RidgeTrial]]:
-        """The best kernel in every way of scaling, on some of the rows; nothing where there is one way alone."""
+        """Return the best kernel for every scaling, on some of the rows; nothing if there is only one scaling."""
         if len(scales) == 1:
             return {}
         rows = slice(self._rows.n_held, self._rows.n_held + FIRST_ROWS)
@@ -230,7 +231,7 @@ class Pilot:
 
     @staticmethod
     def _scale(scales: Sequence[str | None], found: Mapping[str | None, tuple[Candidate, RidgeTrial]]) -> str | None:
-        """The way of scaling: the preferred one unless another is better by more than a standard error."""
+        """Return the scaling: the preferred one unless another is better by more than a standard error."""
         if not found:
             return scales[0]
         best = min(scales, key=lambda scale: found[scale][1].error)
@@ -240,9 +241,9 @@ class Pilot:
     def _rivals(
         scales: Sequence[str | None], found: Mapping[str | None, tuple[Candidate, RidgeTrial]], scale: str | None
     ) -> list[tuple[Candidate, RidgeTrial]]:
-        """Another way of scaling to learn columns in, where the preferred one was not taken.
+        """Return another scaling in which to learn column scales, if the preferred one was not chosen.
 
-        That is the next best if it is no worse by a standard error, and else the preferred one.
+        This is the next best if it is worse by less than a standard error, and otherwise the preferred one.
         """
         if scale == scales[0]:
             return []
@@ -252,14 +253,14 @@ class Pilot:
         return [found[following if is_alike else scales[0]]]
 
     def _kernel(self, scale: str | None, kernels: Sequence[Kernel] | None) -> tuple[Candidate, RidgeTrial]:
-        """The kernel and its bandwidth, on all rows that are not held out."""
+        """Return the kernel and its bandwidth, chosen on all rows that are not held out."""
         if kernels is not None:
             known = tried = [Candidate(scale, kernel) for kernel in kernels]
         else:
             known = self._candidates(scale, SECOND)
             tried = [one for one in known if one.kernel not in self._out_of_question]
         found = [self._tried(one, self._searched, FEATURES) for one in tried]
-        if kernels is None:  # twice as far where the best is the last of its family
+        if kernels is None:  # twice as far if the best is the last of its family
             best = tried[min(range(len(found)), key=lambda place: found[place].error)]
             alike = [one.gamma for one in known if one.family == best.family]
             steps = [best.gamma / 4.0] * (best.gamma == min(alike)) + [best.gamma * 4.0] * (best.gamma == max(alike))
@@ -273,7 +274,7 @@ class Pilot:
         return tried[place]._replace(kernel=found[place].features.map.kernel_), found[place]
 
     def _gain(self, best: Candidate, trial: RidgeTrial, scales: Matrix | None) -> float:
-        """The share by which the error of a trial falls from half its features to all of them; 0 where it has few."""
+        """Return the share by which the error of a trial falls from half its features to all; 0 if it has few."""
         features = trial.features.map.n_components_
         if features < FEATURES:
             return 0.0
@@ -288,10 +289,10 @@ class Pilot:
     def _columns(
         self, begins: Sequence[tuple[Candidate, RidgeTrial]], plain_errors: Matrix, plain: Choice, columns: str
     ) -> tuple[Choice, Matrix | None, Candidate, RidgeTrial]:
-        """The choice with or without learned scales: the rows that were held out decide, unless columns are asked for.
+        """Return the choice with or without learned scales, which held-out rows decide unless scales are requested.
 
-        It comes with the scales, and with the candidate and the trial that it is. Scales are learned from every one of
-        ``begins``, the first of which is what the choice without them is.
+        The scales, the candidate and the trial are returned as well. Scales are learned from each of ``begins``, the
+        first of which is the choice without scales.
         """
         learned = [self._with_columns(*one) for one in begins if self._can_learn_columns(one[0], one[0].scale)]
         place = len(learned) - 1
@@ -315,9 +316,9 @@ class Pilot:
         return chosen, scales, candidate, trial
 
     def _with_columns(self, best: Candidate, trial: RidgeTrial) -> tuple[Candidate, RidgeTrial, Matrix]:
-        """The best kernel on columns with learned scales, its trial, and the scales."""
+        """Return the best kernel on columns with learned scales, its trial, and the scales."""
         scale = best.scale
-        # A rough kernel shows which columns matter where a smooth one would blur it.
+        # A rough kernel shows which columns matter, while a smooth one may blur this.
         begin = best if best.family is None else Candidate(scale, MATERN_3.make(best.gamma), MATERN_3, best.gamma)
         scales = self._learned_scales(begin, best, trial)
         after = [begin] if begin.family is None else kernels_of(scale, WITH_COLUMNS, begin.gamma)
@@ -326,9 +327,10 @@ class Pilot:
         return after[place], found[place], scales
 
     def _further_rounds(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix) -> tuple[RidgeTrial, Matrix]:
-        """The trial and the scales after as many rounds of gradients as lower the error on the held-out rows.
+        """Return the trial and the scales after as many rounds of gradients as reduce the error on the held-out rows.
 
-        Leave-one-out errors cannot tell: rows that are left out of a trial have taken part in learning its scales.
+        Leave-one-out errors would be misleading: rows that are left out of a trial have taken part in learning its
+        scales.
         """
         errors = self._held(trial, candidate.scale, scales)
         for _ in range(1, ROUNDS):
@@ -341,7 +343,7 @@ class Pilot:
         return trial, scales
 
     def _steeper(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix) -> Matrix:
-        """Scales from the gradients of a trial on scaled columns; rows keep their mean squared distance."""
+        """Return scales from the gradients of a trial on scaled columns; rows keep their mean squared distance."""
         spread = self._all(candidate.scale)[self._searched].var(axis=0)
         steeper = scales * self._gradient_scales(candidate, trial, scales)
         return steeper * np.sqrt((spread @ scales**2) / ((spread @ steeper**2) or 1.0))
@@ -351,7 +353,7 @@ class Pilot:
         return self._all(scale).shape[1] > MOST_COLUMNS and trial.features.factor is not None
 
     def _learned_scales(self, begin: Candidate, best: Candidate, trial: RidgeTrial) -> Matrix:
-        """One scale per column: by leave-one-out, or, of very many columns, by the gradients of the best trial."""
+        """Return one scale per column: by leave-one-out or, for very many columns, from gradients of the best trial."""
         X = self._all(best.scale)
         if self._takes_gradients(best.scale, trial):
             return self._gradient_scales(best, trial)
@@ -362,7 +364,7 @@ class Pilot:
         return learned.scales
 
     def _gradient_scales(self, candidate: Candidate, trial: RidgeTrial, scales: Matrix | None = None) -> Matrix:
-        """One scale per column by the gradients of a trial, beside those that its columns had."""
+        """Return one scale per column from the gradients of a trial, in addition to the scales that its columns had."""
         rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
         X = self._all(candidate.scale)[rows]
         coefficients, landmarks = trial.features.at_landmarks(trial.coef), trial.features.landmarks
@@ -371,7 +373,7 @@ class Pilot:
 
 
 def is_gain(errors: Matrix, before: Matrix) -> bool:
-    """Whether errors of held-out rows are below others by a standard error, and by a share that is worth it."""
+    """Whether errors of held-out rows are below others by a standard error, and by a large enough share."""
     return bool(errors.sum() <= (1.0 - WORTH) * before.sum()) and clearly_better(errors, before)
 
 

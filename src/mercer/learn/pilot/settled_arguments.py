@@ -1,4 +1,4 @@
-"""From a learner that leaves something to a pilot to what its arguments are to be."""
+"""The arguments of a learner after a pilot has chosen those that were left open."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .width import width_for
 Matrix = NDArray[np.float64]
 
 PILOT_ROWS = 4000
-"""Rows that a pilot looks at, at most."""
+"""The largest number of rows that a pilot examines."""
 
 
 class Open(Protocol):
-    """The arguments that a pilot settles, or that tell it what to look at."""
+    """The arguments that a pilot settles, or that tell it what to consider."""
 
     kernel: Any
     n_components: int | None
@@ -45,26 +45,26 @@ class Open(Protocol):
 
     @property
     def asked_scale(self) -> Any:
-        """How rows are to be scaled."""
+        """How rows should be scaled."""
         ...
 
 
 class Settled(NamedTuple):
-    """What a pilot leaves to the fit that follows."""
+    """What a pilot passes on to the fit that follows."""
 
     choice: Choice | None
-    """None where the rows are too few, or their targets all equal: rules take the place of a search."""
+    """None if there are too few rows, or if all targets are equal: rules then replace the search."""
     kernel: Kernel
     n_components: int
     preparation: Preparation
     seed: int
     sample: RowSample
     n_columns: int
-    """Of targets, or of classes, in the rows of the pilot."""
+    """The spread of the targets, or of the classes, in the rows of the pilot."""
 
 
 def scales_for(preparation: Preparation, asked: Any) -> Sequence[str | None]:
-    """The ways of scaling to choose from, the preferred one first."""
+    """Return the scalings to choose from, the preferred one first."""
     if not is_open(asked):
         return (asked,)
     preferred = preparation.scale
@@ -86,29 +86,29 @@ def settled(
     n_rows: int,
     fits: Callable[[int], bool],
 ) -> Settled:
-    """Let a pilot choose what a learner leaves open.
+    """Let a pilot choose the arguments that a learner leaves open.
 
     Parameters
     ----------
     model : Open
     preparation : Preparation
-        Learned from all rows.
+        The preparation, learned from all rows.
     sample : RowSample
-        Rows that were taken along, for the map too.
+        Rows that were sampled during a scan, also for the map.
     block : Block
-        Those of the pilot, before preparation.
+        The rows of the pilot, before preparation.
     unscaled : ndarray or CSR matrix
         The same rows as numbers, prepared without scaling.
     targets : ndarray of shape (n_rows, n_targets) or None
-        Their targets, or codes of classes; None where they are not known.
+        Their targets, or codes of classes; None if they are not known.
     penalties : ndarray of shape (n_penalties,) or None
-        The ridge penalties to choose from, where some are given.
+        The ridge penalties to choose from, if some are given.
     seed : int
-        Names the order of rows, and the maps.
+        Determines the order of rows, and the maps.
     n_rows : int
-        How many rows there are in all.
+        The total number of rows.
     fits : callable
-        Whether there is memory for a fit with this width.
+        Returns whether there is memory for a fit with this width.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def settled(
     except ValueError:
         if kernel is None:
             raise
-        return by_rules  # rows that a given kernel does not take: the fit itself says which
+        return by_rules  # a given kernel does not accept these rows: the fit itself reports which
     if model.n_components is None and model.map != EXACT:
 
         def cost(width: int) -> float:
@@ -151,14 +151,14 @@ def settled(
     chosen = preparation.rescaled(choice.scale)
     if learned is not None:
         chosen = chosen.with_column_scales(learned)
-    # A rule for a bandwidth is applied to all rows, unless columns were learned with what it gave for these.
+    # A rule for a bandwidth is applied to all rows, unless column scales were learned with its result for these rows.
     settled_kernel = parse(choice.kernel) if kernel is None or learned is not None else kernel
     return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, *known)
 
 
 def usual_kernel(X: Any) -> Kernel:
-    """Return the kernel of rows that give no choice: the Gaussian one, with a fixed bandwidth if they are all equal."""
-    if X.shape[0] == 0 or X.shape[1] == 0 or abs(X.max(axis=0) - X.min(axis=0)).max() > 0.0:
+    """Return the kernel for rows on which none can be chosen: Gaussian, of fixed bandwidth if all rows are equal."""
+    if X.shape[0] == 0 or X.shape[1] == 0 or (X.max(axis=0) != X.min(axis=0)).sum() > 0:
         return GAUSSIAN
     return Gaussian(1.0)
 
@@ -176,10 +176,10 @@ def fit_cost(loss: str, n_rows: int, width: int, n_columns: int, alpha: float) -
 
 
 def pilot_sample(seed: int, model: Open, is_read: bool) -> RowSample:
-    """The sample that a scan takes along.
+    """Return the sample that a scan collects.
 
-    It has the rows of the pilot and, of a table that ``is_read`` again for every row that is asked for later, those
-    that the map chooses its landmarks from.
+    It contains the rows of the pilot. If the table ``is_read`` again for every later request, it also contains the rows
+    from which the map chooses its landmarks.
     """
     width = WIDEST_LEARNER if model.n_components is None else model.n_components
     landmarks = landmark_rows(chosen_map(model)) if is_read else 0
@@ -187,7 +187,7 @@ def pilot_sample(seed: int, model: Open, is_read: bool) -> RowSample:
 
 
 def with_arguments(model: Any, **arguments: Any) -> Any:
-    """A copy of a learner with other arguments, which shares what it has learned."""
+    """Return a copy of a learner with other arguments, which shares what it has learned."""
     other = copy(model)
     other.__dict__.update(arguments)
     return other

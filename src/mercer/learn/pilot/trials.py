@@ -1,4 +1,4 @@
-"""One trial of a pilot: ridge regression on the features of a map, judged by the error of rows that are left out."""
+"""One trial of a pilot: ridge regression on the features of a map, judged by its error on left-out rows."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Matrix = NDArray[np.float64]
 LEAST_PENALTY = 1e-7
 """The smallest penalty that is tried, as a share of the trace of the second moments.
 
-What a smaller one would tell of a few thousand rows is next to their rounding, and does not carry over to others.
+The effect of a smaller one on a few thousand rows is close to rounding, and says nothing about other rows.
 """
 
 STRIDE = 4
-"""One penalty in this many is tried first, and then those around the best of them: errors are smooth in between."""
+"""One penalty in this many is tried first, then the neighbours of the best one: errors are smooth in between."""
 
 JITTERS = 1e-14, 1e-12, 1e-10, 1e-8, 1e-6
-"""What is added to the diagonal of a kernel matrix, in units of its mean, until it has a factor."""
+"""The values that are tried on the diagonal of a kernel matrix, in units of its mean, until it can be factored."""
 
 
 class Trial(NamedTuple):
-    """What was tried on the rows of a pilot, and the error that it would have on new rows."""
+    """What was tried on the rows of a pilot, and its expected error on new rows."""
 
     scale: str | None
     """How the columns were scaled."""
@@ -42,39 +42,39 @@ class Trial(NamedTuple):
     n_rows: int
     n_features: int
     alpha: float
-    """The best penalty, by leave-one-out; of those that are given, where some are."""
+    """The best penalty, by leave-one-out, among the given ones if there are any."""
     error: float
     """The mean squared error of rows left out one by one, in units of the variance of the targets."""
 
 
 class RidgeTrial(NamedTuple):
-    """A trial with what it takes to compare it with others."""
+    """A trial with what is needed to compare it with others."""
 
     error: float
     alpha: float
     errors: Matrix
-    """The squared error of every row when it is left out, times its weight, relative to the spread of the targets."""
+    """The squared error of every row if it is left out, times its weight, relative to the spread of the targets."""
     features: TrialFeatures
     coef: Matrix
     offset: Matrix
 
     def held_out(self, X: Any, Y: Matrix, weight: Matrix) -> Matrix:
-        """The same errors for rows that were held out."""
+        """Return the same errors for held-out rows."""
         predicted = self.features.of(X) @ self.coef + self.offset
         return weight * ((Y - predicted) ** 2).sum(axis=1)
 
 
 class TrialFeatures:
-    """The features of a fitted map, those of landmarks but for a rotation.
+    """The features of a fitted map; for landmarks, up to a rotation.
 
     Kernel values at landmarks are multiplied by the inverse of a triangular factor of the landmarks' own kernel matrix.
-    Whitened features differ from these by a rotation alone, which changes no prediction of ridge regression, and take
-    an eigendecomposition: many times as long.
+    Whitened features differ from these only by a rotation, which does not change the predictions of ridge regression,
+    and require an eigendecomposition, which takes many times as long.
 
     Parameters
     ----------
     map : FeatureMap
-        Fitted here.
+        The map, which is fitted here.
     X : ndarray or CSR matrix
         Prepared rows.
     """
@@ -100,7 +100,7 @@ class TrialFeatures:
         return scipy.linalg.solve_triangular(self.factor, Z.T, lower=True, check_finite=False).T
 
     def at_landmarks(self, coef: Matrix) -> Matrix:
-        """Return coefficients of the kernel's values at landmarks, from those of features."""
+        """Return coefficients of the kernel's values at landmarks, given coefficients of features."""
         assert self.factor is not None
         return scipy.linalg.solve_triangular(self.factor, coef, lower=True, trans="T", check_finite=False)
 
@@ -116,18 +116,18 @@ def cholesky(gram: Matrix) -> Matrix:
 
 
 def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: Matrix | None = None) -> RidgeTrial:
-    """Ridge regression with the penalty whose exact leave-one-out error is least.
+    """Return ridge regression with the penalty that has the smallest exact leave-one-out error.
 
     Parameters
     ----------
     map : FeatureMap
-        Fitted here.
+        The map, which is fitted here.
     X : ndarray or CSR matrix
         Prepared rows.
     Y : ndarray of shape (n_rows, n_targets)
     weight : ndarray of shape (n_rows,)
     penalties : ndarray of shape (n_penalties,), default=None
-        Those to choose from; None leaves them to the rows.
+        The penalties to choose from; None derives them from the rows.
 
     Returns
     -------
@@ -143,23 +143,23 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: M
     if penalties is None:
         alphas = alphas[alphas >= min(LEAST_PENALTY * float(np.trace(moments.gram)), alphas[-1])]
     else:
-        alphas = np.unique(np.maximum(penalties, alphas[0]))  # less than that is rounding
+        alphas = np.unique(np.maximum(penalties, alphas[0]))  # anything smaller is rounding
     left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
     alpha, squares = least_squares_left_out(left_out, left_out.turned(Z), Y, weight)
-    coef, spread = path.coefficients(alpha), float(np.trace(centred.squares))
+    coef, spread = path.coefficients(alpha), float(np.trace(centred.squares)) or 1.0
     errors = weight * squares
     return RidgeTrial(float(errors.sum()) / spread, alpha, errors / spread, features, coef, centred.offset(coef))
 
 
 def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, weight: Matrix) -> tuple[float, Matrix]:
-    """The penalty of least error, and the squared errors of rows when they are left out of a fit with it.
+    """Return the penalty with the smallest error, and the squared errors of rows that are left out of a fit with it.
 
     Parameters
     ----------
     left_out : LeaveOneOut
-        With penalties that rise.
+        The left-out fits, with increasing penalties.
     turned : ndarray of shape (n_rows, n_features)
-        What :meth:`LeaveOneOut.turned` gives.
+        The result of :meth:`LeaveOneOut.turned`.
     Y : ndarray of shape (n_rows, n_targets)
     weight : ndarray of shape (n_rows,)
     """
@@ -179,19 +179,19 @@ def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, wei
 
 
 def best_penalty(errors: Matrix) -> int:
-    """Return the position of the smallest error; of errors that agree to six digits, that of the largest penalty."""
+    """Return the position of the smallest error; among errors equal to six digits, of the largest penalty."""
     return int(np.flatnonzero(errors <= np.min(errors) * (1.0 + 1e-6))[-1])
 
 
 def not_worse(errors: Matrix, best: Matrix, by: float = 1.0) -> bool:
-    """Whether errors are above those of the best trial by no more than so many standard errors of their difference."""
+    """Whether errors exceed the errors of the best trial by at most this many standard errors of their difference."""
     difference = errors - best
     n = len(difference)
     return bool(difference.sum() <= by * np.sqrt(n * difference.var())) if n > 1 else False
 
 
 def clearly_better(errors: Matrix, other: Matrix, by: float = 1.0) -> bool:
-    """Whether errors are below others by more than so many standard errors of their difference."""
+    """Whether errors are below others by more than this many standard errors of their difference."""
     return bool(errors.sum() < other.sum()) and not not_worse(other, errors, by)
 
 

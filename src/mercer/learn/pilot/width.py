@@ -1,8 +1,8 @@
-"""How many features a machine has where that is left to the rows: more where more have paid, within a budget.
+"""The number of features of a machine if it is left open: more if more have paid off, within a budget.
 
-A trial is made twice, with half the features and with all of them. Where doubling has lowered the error by a share g,
-doubling again is taken to lower it by g / 2, then by g / 4, and the width grows for as long as that is worth it. The
-budget is in operations, of which the fit is expected to take no more, so that the same rows always have the same width.
+A trial is run twice, with half the features and with all of them. If doubling has reduced the error by a share g,
+doubling again is assumed to reduce it by g / 2, then by g / 4, and the width grows for as long as this is worthwhile.
+The budget is a number of operations that the fit should not exceed, so the same rows always lead to the same width.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from ..._defaults import LEARNER_WIDTH, WIDEST_LEARNER
 
 WORTH = 0.01
-"""The share by which the error must fall for twice the features."""
+"""The share by which doubling the features must reduce the error."""
 BUDGET, ROW_BUDGET = 1e11, 2e7
-"""Operations of a fit, and those that every row adds to them: seconds for thousands of rows, a minute for many more."""
+"""The operations of a fit, plus those for each row: seconds for thousands of rows, a minute for many more."""
 
 
 def wider_widths(gain: float) -> Iterator[int]:
@@ -26,17 +26,17 @@ def wider_widths(gain: float) -> Iterator[int]:
 
 
 def width_for(gain: float, n_rows: int, cost: Callable[[int], float], fits: Callable[[int], bool]) -> int:
-    """The width for so many rows.
+    """Return the width for this number of rows.
 
     Parameters
     ----------
     gain : float
-        The share by which twice the features have lowered the error of a trial.
+        The share by which doubling the features has reduced the error of a trial.
     n_rows : int
     cost : callable
-        The operations that a fit with this width is expected to take.
+        Returns the expected operations of a fit with this width.
     fits : callable
-        Whether there is memory for a fit with this width.
+        Returns whether there is memory for a fit with this width.
 
     Returns
     -------

@@ -39,11 +39,11 @@ class NumberColumns(NamedTuple):
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
-        """Which rows have some."""
+        """The rows that have entries."""
         return np.isnan(self.values).any(axis=1)
 
     def summary(self, weight: Vector | None) -> Summary:
-        """What there is in each of them."""
+        """The entries of these rows."""
         return summarise(self.values, weight)
 
     def entries(
@@ -75,7 +75,7 @@ class LevelColumn(NamedTuple):
         return (self.codes == ABSENT) & (self.width > 0)
 
     def summary(self, weight: Vector | None) -> Summary:
-        """What :func:`summarise` finds in the dense columns of 0 and 1."""
+        """Return what :func:`summarise` finds in the dense columns of 0 and 1."""
         known, seen = self.codes[self.codes != ABSENT], self.codes >= 0
         rows = np.bincount(self.codes[seen], minlength=self.width)
         if weight is None:
@@ -188,5 +188,5 @@ class CodedRows(NamedTuple):
 
 
 def without_rare(found: Vector, shares: Vector, is_level: NDArray[np.bool_]) -> Vector:
-    """What was found of every column, but 0 for levels that are not frequent."""
+    """Return the summary of every column, with 0 for levels that are not frequent."""
     return np.where(is_level & (shares < FREQUENT), 0.0, found)

@@ -71,7 +71,7 @@ def _gaps(preparation: Preparation) -> Iterable[str]:
         how = "missing values, marked by a column of 0 and 1"
         yield from counted(names, f"has {how}", f"have {how} for each")
     if preparation.scale == "log":
-        yield "a missing value is filled with the mean of its column, taken by the logarithm"
+        yield "a missing value is filled with the logarithmic mean of its column"
         return
     or_median = "" if preparation.tamed is None else ", or its median if it has heavy tails"
     yield f"a missing value is filled with the mean of its column{or_median}"
@@ -80,7 +80,7 @@ def _gaps(preparation: Preparation) -> Iterable[str]:
 def _tails(preparation: Preparation) -> Iterable[str]:
     if preparation.tamed is not None and preparation.scale == "log":
         unit = float(preparation.tamed.spread[0])
-        yield f"numbers pass through asinh in units of {unit:.3g}, which is the logarithm for those that are larger"
+        yield f"numbers pass through asinh in units of {unit:.3g}, which is logarithmic for larger numbers"
     elif preparation.tamed is not None:
         names = [preparation.source_of(place) for place in preparation.tamed.columns.tolist()]
         yield from counted(names, "has heavy tails, tamed by asinh", "have heavy tails, tamed by asinh")

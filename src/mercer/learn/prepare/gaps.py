@@ -51,7 +51,7 @@ def first_wrong(X: Any, names: Sequence[str] | None = None) -> tuple[int, str, f
         name = min(wrong, key=lambda one: wrong[one][0])
         return wrong[name][0], f"column {name!r}", wrong[name][1]
     if isinstance(X, list | tuple) or getattr(getattr(X, "dtype", None), "kind", "") == "O":
-        X = np.asarray(X, dtype=np.float64)  # as scikit-learn has it, or it would have found no NaN
+        X = np.asarray(X, dtype=np.float64)  # as scikit-learn returns it, or it would not have found NaN
     values = X.data if sp.issparse(X) else X
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or X.ndim != 2 or np.isfinite(values).all():
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,16 @@ from .gaps import told_where
 from .preparation import Preparation
 
 
+def refuse_path(X: Any) -> None:
+    """Refuse the name of a file in place of its rows."""
+    if isinstance(X, str | os.PathLike):
+        name = os.fsdecode(X)
+        raise TypeError(f"expected rows, found the path {name!r}: open it with mercer.data.open({name!r}, target=...)")
+
+
 def checked_rows(machine: Any, X: Any, reset: bool) -> Any:
     """Return X as scikit-learn validates it; data frames with levels or dates unchanged, tensors as NumPy arrays."""
+    refuse_path(X)
     X = to_numpy(X)
     if is_frame(X):
         X = settled(X)

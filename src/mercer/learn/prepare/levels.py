@@ -1,4 +1,4 @@
-"""Columns of data frames and their levels: which become separate columns, and which are rare and share one."""
+"""Columns of data frames and their levels: which levels become separate columns, and which are rare and share one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...data.times import PARTS
 MANY = 20
 """A column with more levels than this may have rare ones."""
 RARE_ROWS, RARE_SHARE = 10, 1.0 / 200.0
-"""A level is rare if it has fewer rows than this, or than this share of them if that is less, or only one."""
+"""A level is rare if it has only one row, or fewer rows than the smaller of this number and this share of all rows."""
 
 
 class Column(NamedTuple):
     """A column of a data frame: of numbers, of levels, each of which becomes a column of 0 and 1, or of times.
 
     ``time`` is "date" or "duration", which become numbers of days, or None. Levels that are ``rare`` share one column,
-    after those of ``levels``.
+    after the columns of ``levels``.
     """
 
     name: str

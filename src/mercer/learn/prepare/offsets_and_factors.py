@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDEST = 12.0
-"""The largest extent of a column of a table if tails are tamed, in units; 100 million normal numbers stay within it.
+"""The largest extent of a column of a table if tails are tamed, in units: enough for 100 million normal numbers.
 
 In a column that is 0 except in one row in a million, that row would be 1,000 deviations away.
 """
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""A number whose reciprocal is finite; those of many smaller ones are not."""
 
 Vector = NDArray[np.float64]
 
@@ -32,7 +35,7 @@ class Spread(NamedTuple):
     def size(self) -> Vector:
         """The units of columns where tails are tamed.
 
-        A column of levels as a whole has variance 1, as a column of numbers has, however many levels there are.
+        A column of levels as a whole has variance 1, like a column of numbers, however many levels there are.
         """
         levels = self.group >= 0
         sums = np.bincount(self.group[levels], self.deviation[levels] ** 2) if levels.any() else np.zeros(1)
@@ -54,21 +57,31 @@ def offset_and_factor(
         varying = found.deviation[found.deviation > 0.0]
         largest = varying.max(initial=0.0)
         unit = largest * np.sqrt(np.mean((varying / largest) ** 2)) if largest > 0.0 else 1.0
-        return None, np.full(len(found.deviation), 1.0 / unit)
+        return None, np.full(len(found.deviation), per_unit(unit))
     return None, None
 
 
 def scaled_by(size: Vector, offset: Vector, is_sparse: bool) -> tuple[Vector | None, Vector]:
     """Return columns in these units, starting from these offsets."""
-    # A column that is constant but for rounding is left at its offset: it carries nothing.
+    # A column that is constant up to rounding is left at its offset: it contains no information.
     constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
-    return None if is_sparse else offset, 1.0 / np.where(constant, 1.0, size)
+    return None if is_sparse else offset, per_unit(np.where(constant, 1.0, size))
+
+
+def per_unit(size: Any) -> Any:
+    """Return 1 / size, but no infinity for numbers that are almost 0."""
+    return 1.0 / np.maximum(size, SMALLEST)
+
+
+def in_precision(factor: Vector, dtype: Any) -> NDArray[Any]:
+    """Return factors in the precision of the rows, the largest number in place of those beyond it."""
+    return np.minimum(factor, np.finfo(dtype).max).astype(dtype)
 
 
 def within_reach(values: NDArray[Any]) -> NDArray[Any]:
     """Return scaled entries unchanged up to ``WIDEST`` units from 0, and growing logarithmically beyond.
 
-    No training row goes that far. A new one may, and the features of a map would then have no digits left.
+    No training row is that far away. A new row may be, and the features of a map would then have no digits left.
     """
     if values.size == 0 or max(values.max(), -values.min()) <= WIDEST:
         return values

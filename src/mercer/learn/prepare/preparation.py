@@ -29,8 +29,8 @@ from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
-from .new_gaps import NewGaps
-from .offsets_and_factors import Spread, back_in_reach, offset_and_factor, reach_slopes, within_reach
+from .new_entries import NewEntries
+from .offsets_and_factors import Spread, back_in_reach, in_precision, offset_and_factor, reach_slopes, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Bent, Tails, heavy_tails, logarithms
 from .unit_rows import pull_unit_rows, unit_rows
@@ -41,7 +41,7 @@ COLUMN_SCALES = ("standard", "common", "log", "minmax")
 TAMED_SCALES = ("standard", "minmax")
 """Scales with which heavy tails are tamed: they treat every column separately."""
 MISSING = ("error", "mean", "indicator", "auto")
-UNKNOWN = ("error", "ignore")
+UNKNOWN = ("auto", "error", "ignore")
 DATES = ("number", "parts")
 TAILS = ("keep", "tame")
 RARE = ("keep", "pool")
@@ -56,9 +56,9 @@ Places = NDArray[np.int64]
 
 
 class Found(NamedTuple):
-    """What the pass over the rows has found: enough for any scale.
+    """What the pass over the rows has found, which is enough for any scale.
 
-    ``heavy`` are the columns with heavy tails, and ``logs`` all columns of numbers by their logarithms.
+    ``heavy`` contains the columns with heavy tails, and ``logs`` the logarithms of all columns of numbers.
     """
 
     total: Summary
@@ -68,19 +68,19 @@ class Found(NamedTuple):
     logs: Bent | None = None
 
     def joined(self, later: Found) -> Found:
-        """What was found of both sets of rows, before any tails."""
+        """Return what was found in both sets of rows, before tails are examined."""
         return Found(joined(self.total, later.total), self.whole + later.whole, self.is_sparse or later.is_sparse)
 
 
 class SeenColumns(NamedTuple):
-    """The kinds of the columns of frames, and how often each level was seen in those that have some."""
+    """The kinds of the columns of frames, and how often each level was seen in columns of levels."""
 
     kinds: dict[str, str]
     levels: dict[str, Counter[Any] | None]
 
     @classmethod
     def of(cls, blocks: Iterable[Any]) -> SeenColumns | None:
-        """Those of blocks; None where they are no frames."""
+        """Return the columns of blocks; None if they are not data frames."""
         found: dict[str, Counter[Any] | None] | None = None
         kinds: dict[str, str] = {}
         for block in blocks:
@@ -99,7 +99,7 @@ class SeenColumns(NamedTuple):
         return cls(kinds, found)
 
     def joined(self, later: SeenColumns) -> SeenColumns:
-        """Those of both sets of rows."""
+        """Return the columns of both sets of rows."""
         pairs = ((name, seen, later.levels[name]) for name, seen in self.levels.items())
         return SeenColumns(
             self.kinds, {name: ours + theirs if ours and theirs else ours or theirs for name, ours, theirs in pairs}
@@ -109,62 +109,64 @@ class SeenColumns(NamedTuple):
 class Preparation:
     """How rows become numbers.
 
-    Frames of few levels become dense rows. Where there are more than ``coded_rows.MOST_DENSE`` levels, as
-    :meth:`learn_columns` decides once and for all, rows become CSR. Levels that fewer than one row in 32 has are then
-    scaled but not centred, and a gap is not filled with their shares, so that their zeros stay zeros.
+    Data frames with few levels become dense rows. If there are more than ``coded_rows.MOST_DENSE`` levels, which
+    :meth:`learn_columns` decides once and for all, rows become CSR. Levels found in fewer than one row in 32 are then
+    scaled but not centred, and missing values are not filled with their shares, so that their zeros stay zeros.
 
     Parameters
     ----------
     scale : "auto", "standard", "common", "log", "unit", "minmax" or None
-        Columns of mean 0 and variance 1, all columns times the same factor, after which their variances are 1 on
-        average, the same after numbers have passed through asinh in one unit for all columns, rows of norm 1, columns
-        from 0 to 1, or rows as they are. Zeros of sparse rows stay zeros: "standard" divides them by the deviation,
-        "minmax" by the largest absolute value. "auto" takes the scale that suits the ``kind`` of the rows: "standard"
-        for tables, "common" for images, "unit" for text, None for histograms.
+        In this order: columns of mean 0 and variance 1; all columns multiplied by the same factor, after which their
+        variances are 1 on average; the same after numbers have passed through asinh in one unit for all columns; rows
+        of norm 1; columns from 0 to 1; or rows as they are. Zeros of sparse rows stay zeros: "standard" divides by the
+        deviation, and "minmax" by the largest absolute value. "auto" uses the scale that suits the ``kind`` of the
+        rows: "standard" for tables, "common" for images, "unit" for text, None for histograms.
     missing : "error", "mean", "indicator" or "auto"
-        What a gap (NaN or None) becomes: the mean of its column, or the median where its tails are tamed; that of a
-        column of levels is the share of every (frequent) level. "indicator" adds a column of 0 and 1 for every column
-        that has gaps when it is learned, but for those of sparse matrices. "auto" does the same, and says how many gaps
-        there are in new rows where there were none before.
-    unknown : "error" or "ignore"
-        What a level that ``learn`` did not see becomes, where ignored: rare, where rare levels share a column, else
-        zeros in all columns of its levels.
+        What a missing value (NaN or None) becomes: the mean of its column, or the median if its tails are tamed; in a
+        column of levels, the share of every (frequent) level. "indicator" also adds a column of 0 and 1 for every
+        column that has missing values when it is learned, except for sparse matrices. "auto" does the same, and warns
+        about missing values in columns that had none before.
+    unknown : "auto", "error" or "ignore"
+        Whether a level that ``learn`` did not see is refused ("error") or accepted. An accepted one counts as rare if
+        rare levels share a column, and otherwise has zeros in all columns of levels. "auto" warns about such zeros.
     dates : "number" or "parts"
-        A date becomes the days since 1970-01-01, or these with its year, month, day of the month, weekday and hour.
+        A date becomes the number of days since 1970-01-01, or this number with its year, month, day of the month,
+        weekday and hour.
     names : sequence of str or None
-        What messages call the columns of a matrix.
+        The names of the columns of a matrix in messages.
     tails : "keep" or "tame"
-        Whether columns of numbers that have heavy tails pass through asinh before they are scaled by "standard" or
-        "minmax", as :mod:`.tails` has it. With "tame", "standard" also has a column of levels as a whole, not each of
-        its levels, of variance 1, and stretches no column beyond 12 units. New rows of dense columns that go further
-        than that go there by the logarithm.
+        Whether columns of numbers with heavy tails pass through asinh before they are scaled by "standard" or "minmax";
+        see :mod:`.tails`. With "tame", "standard" also gives variance 1 to a column of levels as a whole, instead of
+        each of its levels, and stretches no column beyond 12 units. In new dense rows, entries beyond that grow only
+        logarithmically.
     rare : "keep" or "pool"
-        Whether rare levels have columns of their own or share one, by the rule of :func:`.levels.rare_levels`.
+        Whether rare levels have separate columns or share one, by the rule of :func:`.levels.rare_levels`.
     constant : "keep" or "drop"
-        Whether columns that have one value alone, or none, are left out; those of sparse matrices stay.
+        Whether columns with a single value, or none, are dropped; columns of sparse matrices stay.
 
     Attributes
     ----------
     kind : str or None
-        What "auto" took the rows for: "table", "histograms", "images" or "text".
+        The kind of rows that "auto" has recognised: "table", "histograms", "images" or "text".
     columns : tuple of Column or None
-        Those of frames.
+        The columns of data frames.
     tamed : Tails or None
         The columns that pass through asinh.
     kept : ndarray or None
-        The columns that are not left out; None is all of them.
+        The columns that are not dropped; None means all of them.
     indicated : ndarray or None
-        The columns that have an indicator of gaps: the first of those that stand for a column of levels.
+        The columns that have an indicator of missing values; for a column of levels, the first of its columns.
     n_encoded : int or None
-        How many encoded columns there are, if they were examined.
+        The number of encoded columns, if they were examined.
     offset, factor, filling, column_scales : ndarray or None
-        What is subtracted from columns, what they are multiplied by, what gaps become, and the scales of
+        What is subtracted from columns, what they are multiplied by, what missing values become, and the scales of
         :meth:`with_column_scales`.
 
     Notes
     -----
-    Columns are *encoded* when levels and dates have become numbers, and *prepared* when some of them are left out and
-    indicators follow them. ``tamed``, ``kept``, ``indicated`` and ``filling`` count the former, the others the latter.
+    Columns are *encoded* when levels and dates have become numbers, and *prepared* when some of them have been dropped
+    and indicators have been added. ``tamed``, ``kept``, ``indicated`` and ``filling`` refer to encoded columns, the
+    other attributes to prepared ones.
     """
 
     def __init__(
@@ -198,7 +200,7 @@ class Preparation:
         self.column_scales: Vector | None = None
         self.n_encoded: int | None = None
         self.sparse_levels = False
-        self.new_gaps = NewGaps()
+        self.new_entries = NewEntries()
         self._found: Found | None = None
         self._numbered: dict[str, dict[Any, int]] = {}
 
@@ -207,13 +209,13 @@ class Preparation:
         cls,
         scale: Any = "auto",
         missing: str = "auto",
-        unknown: str = "error",
+        unknown: str = "auto",
         dates: str = "number",
         names: Any = None,
     ) -> Self:
         """Return the default preparation for tables.
 
-        Rare levels are pooled, constant columns dropped, and heavy tails tamed if the scale is left to the rows.
+        Rare levels are pooled, constant columns dropped, and heavy tails tamed if the scale is left open.
         """
         tails = "tame" if scale == "auto" else "keep"
         return cls(scale, missing, unknown, dates, names, tails=tails, rare="pool", constant="drop")
@@ -222,7 +224,7 @@ class Preparation:
 
     @property
     def needs_summary(self) -> bool:
-        """Whether a pass over the rows has more to find than the levels of frames."""
+        """Whether a pass over the rows has more to find than the levels of data frames."""
         asked = self.missing != "error" or self.tails == "tame" or self.constant == "drop"
         return asked or self.scale in ("auto", *COLUMN_SCALES)
 
@@ -232,11 +234,11 @@ class Preparation:
         return SAMPLED if self.scale in ("auto", "log") or self.tails == "tame" else 0
 
     def learn_columns(self, blocks: Iterable[Any]) -> None:
-        """Find the kinds of the columns of data frames, and the levels of those that have some."""
+        """Find the kinds of the columns of data frames, and the levels of columns of levels."""
         self.take_columns(SeenColumns.of(blocks))
 
     def take_columns(self, seen_columns: SeenColumns | None) -> None:
-        """Take over the columns that were seen in all rows; None if these are not data frames."""
+        """Use the columns that were found in all rows; None if these are not data frames."""
         if seen_columns is None:
             return
         kinds, found = seen_columns
@@ -248,7 +250,7 @@ class Preparation:
                 warn_caller(remark)
 
     def _column(self, name: str, kind: str, seen: Counter[Any] | None) -> Column:
-        """A column in which these levels were seen so often."""
+        """Return a column in which these levels were seen this often."""
         if seen is None:
             return Column(name, None, kind if kind in TIMES else None)
         rare = rare_levels(seen) if self.rare == "pool" else set()
@@ -256,12 +258,12 @@ class Preparation:
 
     @property
     def levelled(self) -> str | None:
-        """The name of the first column of levels, where there is one."""
+        """The name of the first column of levels, if there is one."""
         return next((column.name for column in self.columns or () if column.levels is not None), None)
 
     @property
     def most_levels(self) -> Column | None:
-        """The column with the most levels, where one has some."""
+        """The column with the most levels, if there is one with levels."""
         levelled = [column for column in self.columns or () if column.levels is not None]
         return max(levelled, key=lambda column: len(column.levels or ()), default=None)
 
@@ -275,13 +277,13 @@ class Preparation:
     ) -> None:
         """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows.
 
-        ``sample`` gives some rows when all blocks are through: ``rows_sampled`` of them, or all where there are fewer.
+        ``sample`` returns some rows after the last block: ``rows_sampled`` of them, or all if there are fewer.
         """
         if self.needs_summary:
             self.take_scale(self.summed_up(blocks), sample)
 
     def summed_up(self, blocks: Iterable[tuple[Any, Vector | None]]) -> Found:
-        """Means, deviations and ranges of the encoded columns of some rows; blocks come with weights."""
+        """Return means, deviations and ranges of the encoded columns of some rows; blocks come with weights."""
         total: Summary | None = None
         is_sparse, whole = False, 0.0
         for X, weight in blocks:
@@ -293,7 +295,7 @@ class Preparation:
         return Found(total, whole, is_sparse)
 
     def take_scale(self, found: Found, sample: Callable[[], Block] | None = None) -> None:
-        """Have what was found of all rows; ``sample`` gives some of them, as for :meth:`learn_scale`."""
+        """Use what was found in all rows; ``sample`` returns some of them, as for :meth:`learn_scale`."""
         self._found, self.n_encoded = found, len(found.total.mean)
         if self.rows_sampled:
             assert sample is not None
@@ -301,7 +303,7 @@ class Preparation:
         self._settle()
 
     def _look_at(self, sample: Block) -> None:
-        """Find the kind of the rows and the columns with heavy tails, by a sample."""
+        """Find the kind of the rows and the columns with heavy tails, from a sample."""
         assert self._found is not None
         found, total = self._found, self._found.total
         if self.scale == "auto":
@@ -317,7 +319,7 @@ class Preparation:
             self._found = found._replace(heavy=Bent.of(here, X, weight, places), logs=logs)
 
     def _number_columns(self, X: Any) -> tuple[Places, Any]:
-        """The encoded columns of rows that are no levels, and their numbers."""
+        """Return the encoded columns of rows that are not levels, and their numbers."""
         if not is_frame(X):
             self._check_frame(X)
             return np.arange(X.shape[1]), X
@@ -334,7 +336,7 @@ class Preparation:
         found, total = self._found, self._found.total
         bent = self._bent(found)
         self.tamed = None if bent is None else bent.tails
-        matrix = found.is_sparse  # whose columns stay as many as they are: those of zeros cost nothing
+        matrix = found.is_sparse  # whose columns are all kept, since columns of zeros cost nothing
         self.kept = None if matrix or self.constant == "keep" else self._varying(total)
         self.indicated = None if matrix or self.missing not in ("indicator", "auto") else self._gapped(total)
         self.filling = None
@@ -351,7 +353,7 @@ class Preparation:
             self.filling = None if self.filling is None else without_rare(self.filling, total.mean, self.is_level)
 
     def _bent(self, found: Found) -> Bent | None:
-        """The columns that pass through asinh in this scale, where there are some."""
+        """Return the columns that pass through asinh in this scale; None if there are none."""
         asked = found.heavy if self.tails == "tame" and self.scale in TAMED_SCALES else None
         asked = found.logs if self.scale == "log" else asked
         return None if asked is None or len(asked.tails.columns) == 0 else asked
@@ -363,14 +365,14 @@ class Preparation:
         return heavy is not None and len(heavy.tails.columns) > 0
 
     def _varying(self, total: Summary) -> Places | None:
-        """The columns that are not constant but for rounding; None where that is all of them, never none of them."""
+        """Return the columns that are not constant up to rounding, at least one; None if these are all columns."""
         varying = total.spread > 10.0 * np.finfo(np.float64).eps * np.abs(total.mean)
         if not varying.any():
             varying[np.argmax(total.weight > 0.0)] = True
         return None if varying.all() else np.flatnonzero(varying)
 
     def _gapped(self, total: Summary) -> Places | None:
-        """The first encoded columns of all that have gaps, but not gaps alone; None where there are none."""
+        """Return the first encoded column of every column with some but not only missing values; None if none."""
         gapped = (total.gaps > 0) & (total.weight > 0.0)
         if self.columns is not None:
             starts = np.zeros(len(gapped), dtype=bool)
@@ -379,7 +381,7 @@ class Preparation:
         return np.flatnonzero(gapped) if gapped.any() else None
 
     def _spread(self, found: Found) -> Spread:
-        """Means, deviations and ranges of the prepared columns."""
+        """Return means, deviations and ranges of the prepared columns."""
         total = found.total
         each = [total.mean.copy(), total.spread, total.least.copy(), total.most.copy()]
         bent = self._bent(found)
@@ -406,12 +408,12 @@ class Preparation:
         self._found = None
 
     def rescaled(self, scale: str | None, tails: str | None = None) -> Preparation:
-        """The same columns in another scale, which takes no further pass: for those who compare scales during a fit.
+        """Return the same columns in another scale, without another pass, for comparisons of scales during a fit.
 
         ``tails`` is "keep" or "tame", or None to leave that as it is.
         """
         if self._found is None and scale == self.scale and tails in (None, self.tails):
-            return copy(self)  # rows that stay as they are: nothing had to be found
+            return copy(self)  # rows are not changed, so nothing had to be found
         if self._found is None:
             raise ValueError("column summaries are not kept after the fit: learn the preparation again")
         if scale not in SCALES or scale == "auto":
@@ -425,7 +427,7 @@ class Preparation:
         return other
 
     def with_column_scales(self, scales: Any) -> Preparation:
-        """The same with prepared columns multiplied by these numbers, whatever was done to them before."""
+        """Return the same with prepared columns multiplied by these numbers, in place of earlier column scales."""
         scales = np.array(scales, dtype=np.float64)
         if scales.ndim != 1 or not np.isfinite(scales).all() or (scales < 0.0).any():
             raise ValueError("the scales of columns must be a vector of finite, nonnegative numbers")
@@ -437,12 +439,12 @@ class Preparation:
         return other
 
     def summary(self, X: Any, weight: Vector | None) -> Summary:
-        """Means, deviations and ranges of the columns of rows before they are filled and scaled."""
+        """Return means, deviations and ranges of the columns of rows before they are filled and scaled."""
         return self._coded(X).summary(weight) if self.sparse_levels else summarise(self.encode(X), weight)
 
     @property
     def is_level(self) -> NDArray[np.bool_]:
-        """Which of the encoded columns stand for a level."""
+        """Return which of the encoded columns represent a level."""
         return np.repeat([column.levels is not None for column in self.columns or ()], self._widths)
 
     # -- use -----------------------------------------------------------------------------------------------------------
@@ -453,7 +455,7 @@ class Preparation:
             return self._sparse_rows(X)
         encoded = self.encode(X)
         if sp.issparse(encoded) and not (self.offset is None and self.kept is None and self.indicated is None):
-            encoded = encoded.toarray()  # what was learned from dense rows moves zeros
+            encoded = encoded.toarray()  # offsets learned from dense rows would move zeros
         if not (self.tamed is None and self.kept is None and self.indicated is None):
             encoded = self._reshaped(encoded)
         if self.offset is not None and _core.AVAILABLE and not sp.issparse(encoded):
@@ -471,7 +473,7 @@ class Preparation:
             return unit_rows(rows)
         if self.factor is None:
             return rows
-        factor = self.factor.astype(rows.dtype)
+        factor = in_precision(self.factor, rows.dtype)
         if sp.issparse(rows):
             return type(rows)((rows.data * factor[rows.indices], rows.indices, rows.indptr), rows.shape)
         with np.errstate(over="ignore" if self._has_reach else None):
@@ -479,11 +481,11 @@ class Preparation:
 
     @property
     def _has_reach(self) -> bool:
-        """Whether scaled rows have a range that no row goes far beyond."""
+        """Whether the range of scaled rows is limited."""
         return self.tails == "tame" and self.offset is not None
 
     def _multiplied(self, scaled: Any) -> Any:
-        """Scaled rows, none of them too far away, whose columns are multiplied by the scales that were given."""
+        """Return scaled rows within the limit, with columns multiplied by the column scales."""
         if self._has_reach and sp.issparse(scaled):
             scaled = type(scaled)((within_reach(scaled.data), scaled.indices, scaled.indptr), scaled.shape)
         elif self._has_reach:
@@ -508,18 +510,19 @@ class Preparation:
         return encoded if gaps is None else np.concatenate([encoded, gaps.astype(encoded.dtype)], axis=1)
 
     def _scaled_at_once(self, encoded: NDArray[Any]) -> NDArray[Any] | None:
-        """Dense rows by the compiled core, in one pass; None where there are gaps to fill or to refuse."""
+        """Return dense rows by the compiled core, in one pass; None if there are missing values."""
         assert self.offset is not None
         assert self.factor is not None
         encoded, dtype = np.ascontiguousarray(encoded), encoded.dtype
         out = np.empty_like(encoded)
-        bad = _core.scaled(encoded, self.offset.astype(dtype), self.factor.astype(dtype), out)
+        bad = _core.scaled(encoded, self.offset.astype(dtype), in_precision(self.factor, dtype), out)
         return out if bad is None else None
 
     def undone(self, rows: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
         """Return dense prepared rows of numbers in the units of the columns that they come from.
 
-        Columns that were left out have their mean, or NaN if none was learned. Norms that were divided by are lost.
+        Dropped columns have their mean, or NaN if none was learned. The original norms of rows scaled to norm 1 are
+        lost.
         """
         if self.column_scales is not None:
             scales = self.column_scales
@@ -588,7 +591,7 @@ class Preparation:
         return CodedRows((X.shape[0], first), common_dtype(numbers), parts)
 
     def _check_frame(self, X: Any) -> None:
-        """Refuse a matrix in place of a frame with levels or dates."""
+        """Refuse a matrix in place of a data frame with levels or dates."""
         if not is_frame(X) and (self.levelled is not None or self.dated):
             held = next(column for column in self.columns or () if column.holds != "numbers")
             raise ValueError(
@@ -597,9 +600,9 @@ class Preparation:
             )
 
     def _matched(self, X: Any) -> tuple[dict[str, Any], tuple[Column, ...]]:
-        """The columns of a frame by name, and those that are wanted of it."""
+        """Return the columns of a data frame by name, and the ones that are needed."""
         here = columns(X)
-        # learned from a matrix, all columns are numbers; that their names are those of then was seen to before
+        # learned from a matrix: all columns are numbers, and their names have been checked before
         wanted = tuple(Column(name, None) for name in here) if self.columns is None else self.columns
         missing = next((column.name for column in wanted if column.name not in here), None)
         if missing is not None:
@@ -607,7 +610,7 @@ class Preparation:
         return here, wanted
 
     def _numbers(self, column: Column, values: Any) -> NDArray[Any]:
-        """A column of numbers or times as columns of numbers."""
+        """Return a column of numbers or times as columns of numbers."""
         if not self._is_as_learned(column, values):
             return np.full((len(values), self.width_of(column)), np.nan)
         if column.time is None:
@@ -625,7 +628,7 @@ class Preparation:
         return now == column.holds
 
     def _level_codes(self, column: Column, values: Any) -> NDArray[np.int64]:
-        """The numbers of the levels of a column; an error where one was not learned and is not to be ignored."""
+        """Return the numbers of the levels of a column; raise an error for an unknown level unless ignored."""
         self._is_as_learned(column, values)
         found, numbered = self._codes(column, values)
         if self.unknown == "error" and (numbered == UNSEEN).any():
@@ -639,6 +642,8 @@ class Preparation:
             )
         if column.rare:
             numbered[numbered == UNSEEN] = len(column.levels or ())
+        elif self.unknown == "auto":
+            self.new_entries.levels.note([column.name], np.array([np.count_nonzero(numbered == UNSEEN)]))
         return numbered
 
     def is_unseen(self, column: Column, values: Any) -> NDArray[np.bool_]:
@@ -646,16 +651,18 @@ class Preparation:
         return self._codes(column, values)[1] == UNSEEN
 
     def _codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The levels of a column, and their numbers: ``ABSENT`` for a gap, ``UNSEEN`` for one that was not learned."""
+        """Return the levels of a column, and their numbers: ``ABSENT`` if missing, ``UNSEEN`` if unknown."""
         found = levels(values)
         check_hashable(column.name, found.tolist())
-        if column.name not in self._numbered:  # kept: making it takes longer than looking up the levels of a tile
+        if (
+            column.name not in self._numbered
+        ):  # cached, since creating it takes longer than looking up the levels of a tile
             names = column.levels or ()
             self._numbered[column.name] = {level: code for code, level in enumerate(names)} | dict.fromkeys(
                 column.rare, len(names)
             )
         known = self._numbered[column.name]
-        # Where every level was rare, as in a column of identifiers, a new one is as good as those that were learned.
+        # If every level was rare, as in a column of identifiers, a new level is as good as a known one.
         new = 0 if column.rare and not column.levels else UNSEEN
         numbered = [ABSENT if level is None else known.get(level, new) for level in found.tolist()]
         return found, np.array(numbered, dtype=np.int64)
@@ -678,7 +685,7 @@ class Preparation:
 
     @property
     def _fillings(self) -> Vector | None:
-        """What gaps become; those of columns that are left out become anything."""
+        """Return what missing values become; in dropped columns the value is arbitrary."""
         if self.filling is None or self.kept is None:
             return self.filling
         kept = np.zeros(len(self.filling), dtype=bool)
@@ -686,7 +693,7 @@ class Preparation:
         return np.where(np.isnan(self.filling) & ~kept, 0.0, self.filling)
 
     def _note_gaps(self, firsts: Places, counts: Any) -> None:
-        """Count gaps in encoded columns that had none when they were learned."""
+        """Count missing values in encoded columns that had none when they were learned."""
         if self.missing != "auto":
             return
         new = ~np.isin(firsts, [] if self.indicated is None else self.indicated)
@@ -694,7 +701,7 @@ class Preparation:
             new &= np.isin(firsts, [first for first, _ in self._places])
         if self.kept is not None:
             new &= np.isin(firsts, self.kept)
-        self.new_gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
+        self.new_entries.gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
 
     def _gap_error(self, row: int, number: int) -> RowError:
         return RowError(row, f"Input X contains NaN: {{row}}, {self._name_of(number)} is missing; {GAP}")
@@ -729,29 +736,29 @@ class Preparation:
         return [label for column in self.columns for label in column.labels(self.dates)]
 
     def source_of(self, number: int) -> str:
-        """The name of the column that an encoded column comes from."""
+        """Return the name of the column from which an encoded column comes."""
         if self.columns is None:
             return str(number if self.names is None else self.names[number])
         return self.columns[int(np.searchsorted(np.cumsum(self._widths), number, side="right"))].name
 
     def sources(self) -> list[tuple[str, range]]:
-        """The original columns of the encoded columns that were examined, and which ones these are."""
+        """Return the original columns of the encoded columns that were examined, and which ones these are."""
         if self.columns is None:
             return [(self.source_of(place), range(place, place + 1)) for place in range(self.n_encoded or 0)]
         return [(column.name, range(first, first + self.width_of(column))) for first, column in self._places]
 
     def column_names(self, n_columns: int) -> list[str]:
-        """The names of the columns before anything is done to them, or their numbers where they have none."""
+        """Return the original names of the columns, or their numbers if they have no names."""
         if self.columns is None:
             return [self.source_of(place) for place in range(n_columns)]
         return [column.name for column in self.columns]
 
     def encoded_sources(self, n_columns: int) -> Places:
-        """The numbers of the columns that encoded columns come from."""
+        """Return the numbers of the columns from which encoded columns come."""
         return np.arange(n_columns) if self.columns is None else np.repeat(np.arange(len(self._widths)), self._widths)
 
     def prepared_sources(self, n_columns: int) -> Places:
-        """The numbers of the columns that prepared columns come from, indicators of gaps among them."""
+        """Return the numbers of the columns from which prepared columns come, including indicators."""
         encoded = self.encoded_sources(n_columns)
         return np.concatenate([self._of_kept(encoded), encoded[self._indicated]])
 
@@ -788,7 +795,7 @@ class Preparation:
         return found
 
     def _pull_scaled(self, rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same back through scaling, of columns without their indicators."""
+        """Return the gradients before scaling, for columns without their indicators."""
         count = rows.shape[1]
         if self.column_scales is not None:
             G = G * self.column_scales[:count]
@@ -811,14 +818,14 @@ class Preparation:
 
     @property
     def _places(self) -> list[tuple[int, Column]]:
-        """The first encoded column of every column that has some."""
+        """Return the first encoded column of every column that has any."""
         firsts = np.cumsum([0, *self._widths]).tolist()
         return [
             (first, column) for first, column in zip(firsts, self.columns or (), strict=False) if self.width_of(column)
         ]
 
     def width_of(self, column: Column) -> int:
-        """How many columns of numbers one becomes."""
+        """Return how many columns of numbers a column becomes."""
         return column.width(self.dates)
 
     def describe(self) -> tuple[str, ...]:
@@ -826,7 +833,7 @@ class Preparation:
         return description(self)
 
     def treating_unknown(self, unknown: str) -> Preparation:
-        """Return the same with another treatment of unknown levels, for which nothing has to be learned."""
+        """Return the same with another treatment of unknown levels; nothing has to be learned again."""
         other = copy(self)
         other.unknown = unknown
         return other
@@ -855,7 +862,7 @@ class Preparation:
 
 
 def equal(ours: Any, theirs: Any) -> bool:
-    """Whether both are None, or equal arrays, or tuples of such."""
+    """Whether both are None, equal arrays, or equal tuples of arrays."""
     if ours is None or theirs is None:
         return ours is theirs
     if isinstance(ours, tuple):
@@ -864,7 +871,7 @@ def equal(ours: Any, theirs: Any) -> bool:
 
 
 def spread_over(vector: Vector | None, places: Places, width: int) -> Vector | None:
-    """A vector of so many entries that has those of another at these places and zeros elsewhere."""
+    """Return a vector of this length with the given entries at these positions and zeros elsewhere."""
     if vector is None:
         return None
     out = np.zeros(width)
@@ -873,5 +880,5 @@ def spread_over(vector: Vector | None, places: Places, width: int) -> Vector | N
 
 
 def common_dtype(parts: list[NDArray[Any] | None]) -> np.dtype[Any]:
-    """The type that holds columns of numbers, and of levels, which are None here."""
+    """Return the common type of columns of numbers and of levels, which are None here."""
     return np.result_type(*(np.float32 if part is None else part.dtype for part in parts))

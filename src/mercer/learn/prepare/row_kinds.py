@@ -1,4 +1,4 @@
-"""The kind of rows, by their values: histograms, images, text or a table, and the scale that suits each.
+"""The kind of rows, recognised by their values: histograms, images, text or a table, and the scale that suits each.
 
 The rule uses the ranges of columns and a sample of rows. It fits nothing and uses no targets.
 """

@@ -4,8 +4,8 @@ A column of numbers is measured from its median, in units of a spread that a few
 range extends beyond ``HEAVY`` such units, it passes through asinh, which is linear near the median and logarithmic far
 away: the order of the entries is preserved, and no entry, however large, exceeds 711 afterwards.
 
-Columns of numbers can also pass through asinh all together, measured from 0 in one unit, that of their small entries.
-Equal ratios of entries then become equal differences in every column, which suits counts and amounts.
+Columns of numbers can also pass through asinh all together, measured from 0 in one unit, the size of their small
+entries. Equal ratios of entries then become equal differences in every column, which suits counts and amounts.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from ..statistics.column_summaries import summarise
 
 HEAVY = 10.0
-"""Spreads from the median beyond which a column has heavy tails; a million normal numbers stay within 5."""
+"""A column has heavy tails if it extends further than this many spreads from its median; a million normal numbers stay
+within 5."""
 SAMPLED = 2048
-"""Rows from which medians and spreads are taken."""
+"""The number of rows from which medians and spreads are computed."""
 RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.5631), (0.05, 0.95, 3.2897), (0.01, 0.99, 4.6527))
-"""Pairs of quantiles, and how far apart they are in a normal distribution of deviation 1.
+"""Pairs of quantiles, and their distance in a normal distribution with deviation 1.
 
-The first pair that differs counts: where half of the entries or more are equal, the quartiles are.
+The first pair that differs is used: the quartiles are equal if half of the entries or more are.
 """
 
 SMALL = 0.02
@@ -54,7 +55,7 @@ class Tails(NamedTuple):
             return 1.0 / (self.spread * np.hypot(1.0, (values - self.centre) / self.spread))
 
     def untamed(self, values: Any) -> Vector:
-        """Entries of these columns before taming, given those after it."""
+        """Return the entries of these columns before taming, given the entries after it."""
         with np.errstate(over="ignore"):
             return self.centre + self.spread * np.sinh(values)
 
@@ -72,7 +73,7 @@ class Tails(NamedTuple):
         return type(X)((data, X.indices, X.indptr), X.shape)
 
     def among(self, columns: NDArray[np.int64]) -> Tails:
-        """Those of some columns, which rise, by their places among them."""
+        """Return the tails of some columns, given in increasing order, with their positions among these."""
         here = np.isin(self.columns, columns)
         return Tails(np.searchsorted(columns, self.columns[here]), self.centre[here], self.spread[here])
 
@@ -86,13 +87,13 @@ class Bent(NamedTuple):
 
     @classmethod
     def of(cls, tails: Tails, X: Any, weight: Vector | None, places: NDArray[np.int64]) -> Bent:
-        """Those of a sample of rows; ``places`` are what its columns are called."""
+        """Return the tails found in a sample of rows; ``places`` contains the numbers of its columns."""
         after = summarise(tails.of(X)[:, tails.columns], weight)
         return cls(tails._replace(columns=places[tails.columns]), after.mean, after.spread)
 
     @property
     def filling(self) -> Vector:
-        """What fills a gap: the entry whose asinh is the mean of all."""
+        """Return what missing values become: the entry whose asinh is the mean of all."""
         with np.errstate(over="ignore"):
             return self.tails.centre + self.tails.spread * np.sinh(self.mean)
 
@@ -114,7 +115,7 @@ def heavy_tails(X: Any, weight: Vector | None, least: Vector, most: Vector) -> T
 
 
 def logarithms(X: Any, weight: Vector | None, heavy: NDArray[np.int64]) -> Tails:
-    """All columns of a sample of rows, from 0 in one unit, which columns with heavy tails tell where there are some."""
+    """Return all columns of a sample, measured from 0 in one unit, which columns with heavy tails determine if any."""
     columns = np.arange(X.shape[1])
     asked = X[:, heavy] if len(heavy) else X
     small = _distances(asked, weight, np.zeros(asked.shape[1]), SMALL) if asked.shape[0] else np.zeros(0)
@@ -124,9 +125,9 @@ def logarithms(X: Any, weight: Vector | None, heavy: NDArray[np.int64]) -> Tails
 
 
 def centre_and_spread(X: Any, weight: Vector | None) -> tuple[Vector, Vector]:
-    """The median of every column, and its spread: 1 where entries are normal with deviation 1.
+    """Return the median of every column, and its spread, which is 1 for normal entries with deviation 1.
 
-    Where nearly all entries are equal, the spread is the median distance of the others.
+    If nearly all entries are equal, the spread is the median distance of the others.
     """
     wanted = sorted({0.5, *(share for low, high, _ in RANGES for share in (low, high))})
     found = dict(zip(wanted, quantiles(X, weight, wanted), strict=True))
@@ -142,7 +143,7 @@ def centre_and_spread(X: Any, weight: Vector | None) -> tuple[Vector, Vector]:
 
 
 def _distances(X: Any, weight: Vector | None, centre: Vector, share: float) -> Vector:
-    """The quantile of the distances from the centre of entries that are elsewhere; NaN where there are none."""
+    """Return the quantile of the distances of entries that are not at the centre; NaN if there are none."""
     if sp.issparse(X):  # the centre is 0 for all columns that matter
         X = X.tocsr(copy=True)
         X.data = np.abs(X.data)
@@ -177,7 +178,7 @@ def quantiles(X: Any, weight: Vector | None, shares: list[float]) -> NDArray[np.
 
 
 def _sparse_quantiles(X: Any, weight: Vector | None, shares: list[float], implicit: bool = True) -> NDArray[np.float64]:
-    """The same of CSR rows, in the time of their entries; those that are not stored are zeros, or are not there."""
+    """Return the same for CSR rows, in the time of their entries; others count as zeros or not at all."""
     width, X = X.shape[1], X.tocoo()
     rows, columns = X.coords
     values, weight = X.data.astype(np.float64), np.ones(X.shape[0]) if weight is None else weight

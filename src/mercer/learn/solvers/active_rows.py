@@ -104,7 +104,7 @@ class Margins(NamedTuple):
             active = (excess > 0.0) & (self.weight > 0.0)[:, None]
             settled = (active == before).all(axis=0)
             if settled.any() or step == max_iter:
-                # The slopes of the loss are a point of the dual problem, whose distance is that of the coefficients.
+                # The slopes of the loss are a point of the dual problem, which bounds the distance of the coefficients.
                 apart = alpha - 2.0 * self.weight[:, None] * self.signs * excess
                 bound = 0.5 * (apart * self.products(apart)).sum(axis=0)
                 gaps = bound / np.maximum(objectives, np.finfo(np.float64).tiny)
@@ -127,7 +127,7 @@ class Margins(NamedTuple):
         return MarginSolution(alpha, offset, f + offset, objectives, gaps, step, operations)
 
     def products(self, alpha: Matrix) -> Matrix:
-        """K alpha."""
+        """Return K alpha."""
         columns = np.ascontiguousarray(alpha.T, dtype=self.gram.dtype)
         found = np.empty(alpha.shape)
 
@@ -151,7 +151,7 @@ class Margins(NamedTuple):
             except np.linalg.LinAlgError:
                 raise ValueError(
                     f"the kernel matrix of {len(rows)} rows is not positive definite in {system.dtype}, although "
-                    "0.5 / C is added to its diagonal: lower C, or give the rows in float64"
+                    "0.5 / C is added to its diagonal: lower C, or use rows in float64"
                 ) from None
             u, v = scipy.linalg.cho_solve(factor, targets.astype(system.dtype), check_finite=False).T.astype(np.float64)
         if not self.intercept:

@@ -32,7 +32,7 @@ from .wide_ridge import is_near, wide_ridge_cost
 LEAST_LANDMARKS = 512
 """With fewer landmarks, whitened features cost almost nothing, and their solver ends with a bound on the distance."""
 LANDMARK_PASSES, ACTIVE = 70.0, 0.4
-"""What usual problems took on landmarks: passes, and the share of rows that are active in the end.
+"""The passes that typical problems took on landmarks, and the share of rows that are active in the end.
 
 Seven sets with the C that a pilot chose took 20 passes (C of about 1) to 240 (nearly separable classes).
 """
@@ -66,9 +66,9 @@ class SolverCost(NamedTuple):
     name : str
         "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
     expected : float
-        The cost that the choice of the solver expected; for a path of penalties, that of all its fits if each started
-        from the beginning. For the exact machine, the expectation from its candidates, without kernel values. Not a
-        number in models from files of versions that did not count it.
+        The expected cost, on which the choice of the solver was based; for a path of penalties, the cost of all its
+        fits if each started from the beginning. For the exact machine, the expectation from its candidates, without
+        kernel values. NaN in models from files of versions that did not record it.
     operations : float
         The cost by the passes over the rows that were made. For "liblinear", which reports only its iterations, by
         these and the passes that each takes: see :func:`mercer.learn.solvers.liblinear.iteration_cost`.
@@ -126,8 +126,8 @@ def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -
 def landmark_cost(n_rows: int, width: int, n_columns: int, passes: float = LANDMARK_PASSES) -> float:
     """Return the operations of Newton's method on kernel values at landmarks, without the values themselves.
 
-    Every product with a row's values comes with a solve by the factor of the landmarks' own kernel matrix, and with one
-    by that of the preconditioner.
+    Every product with a row's values comes with a solve by the factor of the landmarks' own kernel matrix, and one by
+    the factor of the preconditioner.
     """
     n, D, k = float(n_rows), float(width), float(n_columns)
     factors = (DOUBLE + 2.0) * D**3 / 3.0
@@ -135,10 +135,10 @@ def landmark_cost(n_rows: int, width: int, n_columns: int, passes: float = LANDM
 
 
 def penalised_landmark_cost(n_rows: int, width: int, n_columns: int, alpha: float) -> float:
-    """Return the same if the penalty is known: the smaller it is, the more steps it takes.
+    """Return the same if the penalty is known: the smaller it is, the more steps are needed.
 
-    Steps of conjugate gradients grow with the square root of the condition number, and that is proportional to C, until
-    Hessians are made.
+    The number of conjugate gradient steps grows with the square root of the condition number, which is proportional to
+    C, until Hessians are computed.
 
     Parameters
     ----------
@@ -202,13 +202,13 @@ def least_cost(extent: Extent) -> float:
 
 
 def is_wide(extent: Extent, squared: bool, memory: int | None) -> bool:
-    """Whether a solver without second moments is taken: where they do not fit, or take far longer.
+    """Whether to use a solver without second moments: if they do not fit in memory, or take far longer.
 
     Parameters
     ----------
     extent : Extent
     squared : bool
-        Whether the loss is that of ridge regression.
+        Whether the loss is the squared loss.
     memory : int or None
         The most bytes that it may take; None is what the machine has.
     """
@@ -278,21 +278,22 @@ def cost_on_map(model: LinearMachine, map: Any, extent: Extent) -> float:
 def is_cheaper_exactly(
     model: LinearMachine, extent: Extent, n_factors: int, least_alpha: float, memory: int | None
 ) -> bool:
-    """Whether the exact machine costs no more than the one on the map that "auto" would take.
+    """Whether the exact machine costs no more than the one on the map that "auto" would use.
 
-    The map is an approximation of the kernel and the exact machine is not: it is then the better one in every respect
-    but one. It keeps rows in place of features, so that there may be no more than ``MOST_ROWS`` for each of these.
+    The map only approximates the kernel, so the exact machine is then better in every respect but one: it keeps rows
+    instead of features, which is why at most ``MOST_ROWS`` rows per feature are allowed.
 
     Parameters
     ----------
     model : LinearMachine
-        With arguments that are settled, but for the map.
+        The learner, whose arguments are settled except for the map.
     extent : Extent
         How large its fit is on the map.
     n_factors : int
-        Those of least squares, see :func:`exact_squares_cost`.
+        The number of factors for least squares; see :func:`exact_squares_cost`.
     least_alpha : float
-        The least penalty beside squares; infinity where it is chosen among those that suit the kernel matrix.
+        The smallest penalty relative to squared errors; infinity if it is chosen from values that suit the kernel
+        matrix.
     memory : int or None
         The most bytes that it may take; None is what the machine has.
     """
@@ -313,7 +314,7 @@ def is_cheaper_exactly(
 
 
 def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool:
-    """Whether a machine does without second moments.
+    """Whether a machine is trained without second moments.
 
     Parameters
     ----------

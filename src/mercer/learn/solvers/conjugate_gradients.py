@@ -1,9 +1,10 @@
 """Conjugate gradients for losses of linear models on a wide design.
 
 The Hessians of classes, which precondition Newton's method, take as long as hundreds of passes if there are many
-features. Here a single factor preconditions the gradients of all classes: that of the curvature, averaged over classes,
-of a sample of rows. Directions are conjugate by the rule of Polak and Ribiere, and every step goes to the minimum along
-its direction; finding it needs no pass, since decision values are linear in the length of a step.
+features. Here a single factor preconditions the gradients of all classes: the factor of the Hessian of a sample of
+rows, with the curvature averaged over classes. Directions are conjugate by the rule of Polak and Ribiere, and every
+step goes to the minimum along its direction; finding it needs no pass, since decision values are linear in the length
+of a step.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Descent(Newton):
         super().__init__(design, loss)
         self.factor_of_all: Factor | None = None
         self.steps_since = 0
-        """Steps since the factor was made."""
+        """The number of steps since the factor was computed."""
         self.before: tuple[Matrix, Matrix, Matrix] | None = None
         """Gradient, direction and energy of the last step."""
 
@@ -142,7 +143,7 @@ class Descent(Newton):
         if len(curved):
             rows = curved[sampled(len(curved), sample_size(len(curved), self.design.width))]
             weights[rows] = h[rows] * (len(curved) / len(rows))
-        # The transpose of the upper half is the lower one, in the order of LAPACK, which otherwise would copy it.
+        # The transpose of the upper half is the lower half in LAPACK's order, which saves a copy.
         return self.factor(self.design.half_moments(weights).T)[0]
 
     def steps_worth_a_factor(self) -> int:
@@ -173,7 +174,7 @@ def usual_steps(curvature: float) -> float:
 def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> bool:
     """Whether conjugate gradients are expected to take less time than Newton's method.
 
-    ``curvature`` is that of a row before the first step.
+    ``curvature`` is the curvature of a row before the first step.
     """
     return MARGIN * descent_cost(n_rows, width, n_columns, curvature) < newton_cost(n_rows, width, n_columns)
 

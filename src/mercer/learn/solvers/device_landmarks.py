@@ -1,4 +1,4 @@
-"""Machines on landmarks whose kernel values are on a device, where everything between two steps of a solver stays."""
+"""Machines on landmarks whose kernel values are on a device, where all intermediate results of a step stay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .newton import Matrix, Values
 
 
 class DeviceRoot:
-    """The factor T of the kernel matrix of the landmarks, on a device; as :class:`LandmarkRoot` otherwise.
+    """The factor T of the kernel matrix of the landmarks, on a device; otherwise like :class:`LandmarkRoot`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class DeviceRoot:
         return self._single if dtype == np.float32 else self.factor
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """Return alpha = T^-T w; rows below those of the landmarks, such as intercepts, are kept."""
+        """Return alpha = T^-T w; rows after the landmarks, such as intercepts, are kept."""
         count = len(self.factor)
         return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
 

@@ -33,7 +33,7 @@ Matrix = NDArray[np.float64]
 LEAST = 1e-8
 """The smallest alpha that is tried, relative to the largest eigenvalue.
 
-Targets without noise are most likely under smaller and smaller ones, where the rounding of sums would decide.
+The likelihood of targets without noise increases as alpha decreases, until the rounding of sums decides.
 """
 CLOSE = 1e-13
 """The tolerance for the logarithm of the best alpha."""
@@ -102,7 +102,7 @@ def most_evident(errors: Matrix) -> int:
 
 
 def evident_alphas(path: Path) -> Matrix:
-    """Return alphas to try in increasing order, and finally the one of largest evidence next to the best of them.
+    """Return alphas to try in increasing order, followed by the one with the largest evidence near the best of them.
 
     This last one is missing if the best is the first or the last.
     """

@@ -34,13 +34,14 @@ from .newton import Matrix, Newton, Solution, Values
 from .triangular import Triangular
 
 ROUNDING = 8.0
-"""What is added to the diagonal of the landmarks' kernel matrix, in units of the last place of kernel values.
+"""The number added to the diagonal of the landmarks' kernel matrix, in units of the last place of kernel values.
 
-It bounds the coefficients, and thereby the effect of rounding of kernel values on decision values.
+It limits the coefficients, and with them the effect that rounding of kernel values has on decision values.
 """
 TRIES = 8
 INNER_STEPS = 12
-"""Steps of conjugate gradients per Newton step, half of the maximum: active rows change before more would pay off."""
+"""The number of conjugate gradient steps per Newton step, half of the maximum: active rows change before more would pay
+off."""
 QUADRATIC_FORCING = 1e-3
 CHANGED = 2.0
 """The preconditioner is computed again when the curvature per landmark has changed by this factor."""
@@ -85,7 +86,7 @@ class LandmarkRoot:
         return self._single
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """Return alpha = T^-T w; rows below those of the landmarks, such as intercepts, are kept."""
+        """Return alpha = T^-T w; rows after the landmarks, such as intercepts, are kept."""
         count = len(self.factor)
         return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
 
@@ -126,13 +127,13 @@ class LandmarkFeatures:
     Parameters
     ----------
     values : FeatureMatrix
-        The kernel values of all rows at the landmarks, held or made again in every pass.
+        The kernel values of all rows at the landmarks, kept or computed again in every pass.
     root : LandmarkRoot
     """
 
     most_sample_bytes: float | None = None
     spare_bytes = 0.0
-    """What a solver may take for factors of its own, beside what it needs."""
+    """The memory that a solver may use for its own factors, in addition to what it needs."""
 
     def __init__(self, values: FeatureMatrix, root: LandmarkRoot):
         self.values = values
@@ -175,15 +176,15 @@ class LandmarkFeatures:
         return self.values.products(self.root.coefficients(W), what)
 
     def decision_values(self, W: Matrix, what: str) -> NDArray[Any]:
-        """Z W for all rows, for losses."""
+        """Return Z W for all rows, for losses."""
         return self.products(W, what)
 
     def row_values(self, F: NDArray[Any]) -> NDArray[Any]:
-        """Decision values where losses take them: as they are."""
+        """Return decision values in the form that losses expect: unchanged."""
         return F
 
     def step_values(self, G: Any) -> Any:
-        """Coefficients where the products of a step take them: as they are."""
+        """Return coefficients in the form that the products of a step expect: unchanged."""
         return G
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
@@ -222,9 +223,10 @@ class LandmarkNewton(Newton):
     It ends by the Newton decrement: half the product of gradient and step is how much the quadratic model of the
     objective can still decrease, which is an estimate of the distance from the minimum rather than a bound.
 
-    The landmarks' own kernel matrix takes the place of the Hessian at first, as if rows were like landmarks and counted
-    alike. Where few rows count in the end, it is a poor one, and steps end before they are what they should be. When
-    the products of such steps have cost as much as the Hessians of all columns would, these are made.
+    At first, the landmarks' own kernel matrix replaces the Hessian in the preconditioner, as if all rows were like
+    landmarks and had equal curvature. If only a few rows count in the end, this is a poor approximation, and Newton
+    steps end too early. When the products in such steps have cost as much as the Hessians of all columns would, the
+    Hessians are computed.
 
     Parameters
     ----------
@@ -270,7 +272,7 @@ class LandmarkNewton(Newton):
 
     @property
     def has_room_for_hessians(self) -> bool:
-        """Whether the factors of the Hessians of all columns have room, and as much again while they are made."""
+        """Whether there is memory for the factors of the Hessians of all columns, and for computing them."""
         size = np.dtype(self.design.dtype).itemsize * float(self.design.width) ** 2
         return 2.0 * (self.loss.n_columns + 1) * size <= self.design.spare_bytes
 
@@ -318,7 +320,7 @@ class LandmarkNewton(Newton):
         self.unfinished, self.takes_hessians = int(unfinished), bool(takes_hessians)
         if last > 0.0:
             self.products_taken = [int(last)]
-        if curvature > 0.0 and not self.takes_hessians:  # one that took no step had no preconditioner
+        if curvature > 0.0 and not self.takes_hessians:  # without a step, there was no preconditioner
             self._precondition_by(curvature)
 
     def take_over(self, *carried: Values) -> None:
@@ -329,7 +331,7 @@ class LandmarkNewton(Newton):
 class LandmarkHessians(Newton):
     """Newton's method for losses with corners on landmarks, preconditioned by the Hessians of columns.
 
-    It ends by the bound of Newton's method on features.
+    It stops by the bound of Newton's method on features.
 
     Parameters
     ----------

@@ -79,8 +79,8 @@ def iteration_cost(n_rows: int, width: int, dual: bool) -> float:
     """Return the operations of one iteration, in float64.
 
     An iteration on the dual problem passes once through the rows, with two products for each. A Newton step has a
-    gradient and inner steps of conjugate gradients with two products each. LIBLINEAR does not report their number,
-    which is assumed to be that of typical problems.
+    gradient and inner steps of conjugate gradients with two products each. LIBLINEAR does not report their number, so
+    the number for typical problems is assumed.
     """
     return DOUBLE * (1.0 if dual else 1.0 + USUAL_PRODUCTS) * pass_cost(n_rows, width, 1)
 

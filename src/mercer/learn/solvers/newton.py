@@ -45,26 +45,26 @@ LEAST_SHIFT = 1e-7
 ROUNDING = 8.0
 """A multiple of the trace, in units of the last place, that exceeds the rounding errors of eigenvalues of sums."""
 FORCING = 0.1
-"""How far conjugate gradients reduce the gradient of a Newton step's quadratic model, as the preconditioner sees it."""
+"""How far conjugate gradients reduce the gradient of a Newton step's quadratic model, in the preconditioner's norm."""
 SLOWED = 0.25
 """Steps continue while one lowers the model by more than this share of the average step."""
 FARTHEST = 1e3
-"""How far an intercept goes in one step if no row bends its loss, as a multiple of what it might be from its best."""
+"""If no row has curvature, an intercept moves this multiple of its largest possible distance from its best value."""
 GOOD_SLOPE = 1e-4
-"""A whole step is taken as it is where the slope at its end is below this share of that halfway."""
+"""A full step is accepted if the slope at its end is below this share of the slope halfway."""
 SEARCH_STEPS = 60
 NARROW = 1e-9
-"""The lengths between which a slope turns, apart by this share of themselves, are one."""
+"""Two lengths that bracket a change of sign count as one if their relative difference is below this value."""
 LEVEL = 1e-8
-"""A slope is 0 where it is below this share of that at the start."""
+"""A slope below this share of the slope at the start counts as 0."""
 LEFT = 1e-14
-"""A length is found where what is left to gain is below this share of what it gains."""
+"""A length is good enough if the remaining gain is below this share of its gain."""
 MOST_PRODUCTS = 50
 """The smallest number of conjugate gradient steps with fresh factors: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
-"""What intercepts may be from their best, as a share of the gap that ends the steps."""
+"""The allowed distance of intercepts from their best values, as a share of the gap that ends the steps."""
 FOUND = 1e-28
-"""A column of a step is left as it is where less than this share of its first energy is left: rounding errors."""
+"""A column of a step is finished if less than this share of its initial energy is left, which is rounding errors."""
 STILL = 4
 """The number of steps without progress after which the search for a smaller objective ends."""
 
@@ -83,7 +83,7 @@ class Report(NamedTuple):
     It follows from duality: half the squared norm of the gradient, divided by the objective.
     """
     method: str = "newton"
-    """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", "wide", "exact", or
+    """"newton", "conjugate gradients" if these were cheaper because of wide features, "landmarks", "wide", "exact", or
     "liblinear", whose passes are not counted.
 
     For "wide" the gap is an estimate from the last Newton step instead of a bound; the same holds for "landmarks",
@@ -135,7 +135,8 @@ class Newton:
         """The number of conjugate gradient steps in every Newton step."""
         self.steps_to_come = 0.0
         self.left_over: Matrix | None = None
-        """What the last step has left of its model, as the preconditioner sees it, where it ended too early."""
+        """The remaining gradient of the last step's model, in the preconditioner's norm, if the step ended too early.
+        """
         together = loss.problems[:, None] == loss.problems
         alone = together.sum(axis=1) == 1
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
@@ -229,15 +230,15 @@ class Newton:
         self.expect([Work("gradient", self.product_work)])
         levels = self.values(U, G)
         gap = self.gap(U, G, self.gradient(U, G, "balanced gradient"), levels)
-        # The bound also holds for the other one if its objective is smaller.
+        # The bound also holds for the original coefficients if their objective is smaller.
         return (U if levels.sum() <= values.sum() else W), gap
 
     def gap(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix) -> float:
         """Return an upper bound of the relative distance from the minimum; the largest of several tasks.
 
         The slopes of the loss are a point of the dual problem, and half the squared norm of the gradient is the
-        distance between the two objectives there. This holds for intercepts with gradient 0; the tiny remainder of
-        theirs is multiplied by the largest possible distance of an intercept from its best.
+        distance between the two objectives there. This holds for intercepts with gradient 0; their tiny remaining
+        gradient is multiplied by the largest possible distance of an intercept from its best value.
         """
         bound = self.distance(gradient)
         if self.design.intercept:
@@ -251,7 +252,7 @@ class Newton:
     def decrement(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         """Return the relative decrease that the quadratic model still allows; the largest of several tasks.
 
-        It is infinite if the step leads up, or nowhere although there is a slope: then it says nothing.
+        It is infinite if the step leads uphill, or is 0 although there is a slope: then it says nothing.
         """
         found = -0.5 * self.by_task(gradient * step)
         left = found / (1.0 - self.forcing**2)
@@ -351,7 +352,7 @@ class Newton:
     def step(self, F: Values, gradient: Matrix, reach: Matrix) -> Matrix:
         """Return - H^-1 g, by conjugate gradients; ``reach`` is how far intercepts may be from their best.
 
-        Where no row bends the loss, nothing in H holds an intercept back, and its step would have no end.
+        If no row has curvature, H does not limit the step of an intercept, which would be infinite.
         """
         held = np.repeat(self.ridge, gradient.shape[1], axis=1)
         if not self.loss.is_quadratic:
@@ -385,9 +386,9 @@ class Newton:
             if not (np.isfinite(following).all() and is_finite(further)):
                 break  # this precision cannot resolve the Hessian; the current result is a valid step
             step = further
-            # A preconditioner of another curvature may be too steep somewhere, and what is left there then looks small:
-            # the fall of the model has to say so too (Nash and Sofer, Assessing a search direction within a
-            # truncated-Newton method, 1990).
+            # A preconditioner from another point may overestimate the curvature in some directions, and make the
+            # remaining # gradient there look small. The decrease of the model must therefore be small too (Nash and
+            # Sofer, Assessing a # search direction within a truncated-Newton method, 1990).
             fallen = fallen + length * energy
             is_near = (following <= goal).all()
             if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
@@ -408,7 +409,7 @@ class Newton:
         return self.by_problem(column_sums(terms))
 
     def by_problem(self, sums: Matrix) -> Matrix:
-        """For every column, what the columns of the same problem add up to."""
+        """Return, for every column, the sum over the columns of the same problem."""
         problems = self.loss.problems
         return np.bincount(problems, sums).astype(np.float64)[problems]
 
@@ -512,14 +513,14 @@ class Newton:
         half = 0.5 * high
         middle = slope(
             half
-        )  # the slope at the start says nothing: it may be millions of times as steep as soon after it
+        )  # the slope at the start says nothing: it may be millions of times as steep as shortly after it
         if (np.abs(above) <= GOOD_SLOPE * np.maximum(-middle, 0.0)).all():
             return high
         falls = middle < 0
         low, below = np.where(falls, half, low), np.where(falls, middle, below)
         high, above = np.where(falls, high, half), np.where(falls, above, middle)
         gain = -below * low
-        for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
+        for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has changed sign
             if (above >= 0).all():
                 break
             low, below = np.where(above < 0, high, low), np.where(above < 0, above, below)
@@ -544,13 +545,13 @@ def zero_between(
     gain: Matrix,
     flat: Matrix,
 ) -> Matrix:
-    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0, as near as it matters.
+    """Return where increasing functions, ``below`` at ``low`` and ``above`` at ``high``, are close enough to 0.
 
-    They are slopes of convex functions, and ``gain`` is how far these are known to fall from 0 to ``low``. The search
-    ends where what is left of the fall is next to nothing, or a slope is no further from 0 than ``flat``. Slopes of
-    losses with corners bend sharply, and may be millions of times as steep at the start as soon after it, so that a
-    secant hardly moves an end: where it does not halve the distance of the two, the next step does. If the steps run
-    out it is ``low``: no minimum is passed there.
+    They are slopes of convex functions, and ``gain`` is how far these are known to decrease from 0 to ``low``. The
+    search ends when the possible further decrease is negligible, or when a slope is at most ``flat``. Slopes of losses
+    with corners bend sharply, and can be millions of times as steep at the start as shortly after it, so that a secant
+    hardly moves one of the ends; if it does not halve the bracket, the next step does. After the last step, ``low`` is
+    returned, which is not beyond the minimum.
     """
     is_slow = np.zeros(low.shape, dtype=bool)
     for _ in range(SEARCH_STEPS):

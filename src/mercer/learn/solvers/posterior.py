@@ -1,8 +1,8 @@
 r"""The uncertainty of ridge regression: the posterior of the Gaussian process behind it.
 
 With A the centred second moments of features plus alpha, and noise of variance :math:`\sigma^2`, the coefficients have
-the covariance :math:`\sigma^2 A^{-1}`. Features may miss a part of the kernel, as those of landmarks do: this part
-remains as uncertain after the fit as before, with :math:`\sigma^2 / \alpha` times its covariance.
+the covariance :math:`\sigma^2 A^{-1}`. Features may miss a part of the kernel, as the features of landmarks do: this
+part remains as uncertain after the fit as before, with :math:`\sigma^2 / \alpha` times its covariance.
 """
 
 from __future__ import annotations

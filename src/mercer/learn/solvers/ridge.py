@@ -54,15 +54,15 @@ class RidgeEnd(NamedTuple):
 
     @classmethod
     def of(cls, objective: float, apart: float) -> RidgeEnd:
-        """An objective that is at most so far above the least one, which is not negative."""
-        objective = max(objective, 0.0)  # rounding is all that is left of residuals
+        """Return an objective that is at most this far above its minimum, which is not negative."""
+        objective = max(objective, 0.0)  # the residuals consist of rounding errors
         with np.errstate(over="ignore", invalid="ignore"):
             gap = float(np.float64(apart) / max(objective, float(np.finfo(np.float64).tiny)))
         return cls(objective, min(gap, 1.0))
 
     @classmethod
     def at(cls, coef: Matrix, alpha: float, centred: Centred) -> RidgeEnd:
-        """That of coefficients: by half the squared norm of the gradient over alpha, the least curvature there is."""
+        """Return the objective of coefficients; the gap is half the squared norm of the gradient over alpha."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             bent = centred.gram @ coef + alpha * coef
             gradient = bent - centred.cross
@@ -73,13 +73,14 @@ class RidgeEnd(NamedTuple):
 
 
 def cholesky(gram: Matrix, alpha: float, precision: float, rounding: float) -> tuple[Matrix, bool] | None:
-    """The factor of gram + alpha I, None where it is singular as far as the moments can tell.
+    """Return the factor of gram + alpha I; None if it is numerically singular.
 
-    An alpha above the rounding of eigenvalues holds what is next to singular; below it, only clear pivots do.
+    If alpha exceeds the rounding errors of eigenvalues, the matrix is safely regular; otherwise, only if its pivots
+    are.
     """
     shifted = gram.copy()
     shifted[np.diag_indices_from(shifted)] += alpha
-    try:  # the transpose is the same matrix in the order of LAPACK, which would else copy it
+    try:  # the transpose is the same matrix in LAPACK's order, which saves a copy
         factor = scipy.linalg.cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
@@ -89,7 +90,7 @@ def cholesky(gram: Matrix, alpha: float, precision: float, rounding: float) -> t
 
 
 class Path(NamedTuple):
-    """Everything about all alphas, from one eigendecomposition."""
+    """Ridge regression for all alphas, from one eigendecomposition."""
 
     values: Matrix
     vectors: Matrix
@@ -99,7 +100,7 @@ class Path(NamedTuple):
     weight: float
     intercept: bool
     negligible: float
-    """Eigenvalues up to this are rounding: directions that only an alpha above it can hold."""
+    """Eigenvalues up to this are rounding errors; such directions need a larger alpha."""
 
     @classmethod
     def of(cls, moments: Moments, intercept: bool, precision: float, device: Device | None = None) -> Path:
@@ -117,7 +118,7 @@ class Path(NamedTuple):
         return largest * np.logspace(np.log10(least), 1.0, N_ALPHAS)
 
     def shrunk(self, alpha: float) -> Matrix:
-        """1 / (eigenvalue + alpha); 0 where that is no more than rounding."""
+        """Return 1 / (eigenvalue + alpha); 0 if the denominator consists of rounding errors."""
         shifted = self.values + alpha
         return np.divide(
             1.0, shifted, out=np.zeros_like(shifted), where=(self.values > self.negligible) | (alpha > self.negligible)
@@ -135,7 +136,7 @@ class Path(NamedTuple):
         """Return the sum of squared residuals, for every target."""
         shrunk = self.shrunk(alpha)
         explained = (self.turned**2 * (shrunk * (2.0 - self.values * shrunk))[:, None]).sum(axis=0)
-        # What is left of two nearly equal numbers is rounding, which must not decide between alphas.
+        # The difference of two nearly equal numbers is rounding, which must not decide between alphas.
         return np.maximum(self.squares - explained, ROUNDING * self.squares)
 
     def objective(self, alpha: float) -> float:
@@ -156,7 +157,7 @@ def relative(scores: Matrix, spread: Matrix) -> Matrix:
 def best_of(scores: Matrix, spread: Matrix) -> int:
     """Return the row of errors, one per alpha, with the smallest sum over targets in units of their variance.
 
-    Of sums that agree to six digits it is the last.
+    If sums agree to six digits, it is the last of them.
     """
     sums = relative(scores, spread)
     return int(np.flatnonzero(sums <= sums.min() * (1.0 + 1e-6))[-1])
@@ -179,18 +180,18 @@ class LeaveOneOut(NamedTuple):
         return self.errors_of_turned(self.turned(Z), Y, w)
 
     def errors_of_turned(self, turned: Matrix, Y: Matrix, w: Matrix) -> Matrix:
-        """The same for rows whose features are turned already, which takes longer than all else."""
+        """Return the same for rows whose features are rotated already, which takes most of the time."""
         residuals, leverage = self.residuals_and_leverages(turned, Y, w)
         with np.errstate(divide="ignore", invalid="ignore"):
             return residuals / np.maximum(1.0 - leverage, 0.0)[:, :, None]
 
     def on(self, device: Device | None) -> LeaveOneOut | DeviceLeaveOneOut:
-        """The same for features on a device; itself where there is none."""
+        """Return the same for features on a device; this object itself if there is none."""
         return self if device is None else DeviceLeaveOneOut(device, self)
 
     @property
     def shrunk(self) -> Matrix:
-        """1 / (eigenvalue + alpha), one column per alpha."""
+        """Return 1 / (eigenvalue + alpha), one column per alpha."""
         return np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
 
     @property
@@ -218,12 +219,12 @@ class LeaveOneOut(NamedTuple):
 
     def turned(self, Z: NDArray[Any]) -> Matrix:
         """Return centred features, in the coordinates of the eigenvectors."""
-        # In float64: of a leverage near 1 float32 would leave no digits of what it lacks to 1.
+        # In float64: the difference between 1 and a leverage near 1 would have no digits in float32.
         return (Z.astype(np.float64, copy=False) - self.feature_mean) @ self.path.vectors
 
     def residuals_and_leverages(self, turned: Matrix, Y: Matrix, w: Matrix) -> tuple[Matrix, Matrix]:
         """Return residuals and leverages of rows for every alpha, the residuals also for every target."""
-        # All alphas in one product: a pass over the turned features for each would take longer than turning them.
+        # All alphas in one product: a pass over the rotated features for each would take longer than rotating them.
         leverage = w[:, None] * ((turned**2) @ self.shrunk + self.path.intercept / self.path.weight)
         coef = self.turned_coef
         fitted = (turned @ coef.reshape(len(coef), -1)).reshape(len(turned), *coef.shape[1:])
@@ -252,14 +253,14 @@ class DeviceLeaveOneOut:
 
 
 def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:
-    """Whether the predicted codes give the right class, for every row and alpha; NaN gives no class."""
+    """Whether the predicted codes give the right class, for every row and alpha; NaN is never right."""
     if codes.shape[1] == 1:
         return codes * predicted[:, :, 0] > 0.0
     return np.where(np.isnan(predicted), -np.inf, predicted).argmax(axis=2) == codes.argmax(axis=1)[:, None]
 
 
 class Leverages(NamedTuple):
-    """How much of its own target, for a weight of 1, is in the prediction of a row."""
+    """The share of a row's own target in its prediction, for a weight of 1."""
 
     factor: tuple[Matrix, bool]
     feature_mean: Matrix
@@ -267,7 +268,7 @@ class Leverages(NamedTuple):
 
     @classmethod
     def of(cls, moments: Moments, factor: tuple[Matrix, bool] | None, intercept: bool, precision: float) -> Leverages:
-        """Those of a ridge regression with this factor; without one, of the least alpha that has one."""
+        """Return leverages of ridge regression with this factor or, without one, the smallest alpha that has one."""
         centred, alpha = moments.centred(intercept), moments.rounding(precision)
         while factor is None:
             alpha = max(10.0 * alpha, float(np.finfo(np.float64).eps))

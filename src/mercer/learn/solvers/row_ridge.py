@@ -1,12 +1,12 @@
-r"""Exact kernel ridge regression: a coefficient for every row, whose kernel matrix is held.
+r"""Exact kernel ridge regression: a coefficient for every row, whose kernel matrix is in memory.
 
 With weights s, :math:`f = K \beta + b` minimises :math:`\sum_i s_i (y_i - f_i)^2 / 2 + \alpha\,\beta^\top K \beta / 2`
-where :math:`A \beta = y - b`, with :math:`A = K + \alpha\,\mathrm{diag}(1 / s)`, and coefficients that add up to 0
-where there is an intercept. They are :math:`\beta = P y`, with P the inverse of A, or that of A on what adds up to 0;
-and the error of a row that is left out is :math:`\beta_i / P_{ii}`.
+if :math:`A \beta = y - b`, with :math:`A = K + \alpha\,\mathrm{diag}(1 / s)`, and the coefficients add up to 0 if there
+is an intercept. They are :math:`\beta = P y`, where P is the inverse of A, restricted to vectors that add up to 0 if
+there is an intercept. The error of a left-out row is :math:`\beta_i / P_{ii}`.
 
-Any such coefficients are a point of the dual problem too, whose objective is
-:math:`\sum_i s_i (y_i - b - (A \beta)_i)^2 / 2` away: a bound on the distance to the least one.
+Any such coefficients are also a point of the dual problem, and the difference of the two objectives, :math:`\sum_i s_i
+(y_i - b - (A \beta)_i)^2 / 2`, bounds the distance from the minimum.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .triangular import BLOCK, Triangular
 Matrix = NDArray[np.float64]
 
 POWER_STEPS = 8
-"""Products with the kernel matrix, to estimate its largest eigenvalue."""
+"""The number of products with the kernel matrix to estimate its largest eigenvalue."""
 
 
 class RowSolution(NamedTuple):
@@ -34,14 +34,14 @@ class RowSolution(NamedTuple):
     diagonal: Matrix | None
 
     def left_out(self) -> Matrix:
-        """The errors of rows as if each had been left out with all of its weight, one column per target."""
+        """Return the errors of rows as if each had been left out with all of its weight, one column per target."""
         assert self.diagonal is not None
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = self.beta / self.diagonal[:, None]
         return np.where(self.beta == 0.0, 0.0, errors)
 
     def leverages(self, alpha: float, weight: Matrix) -> Matrix:
-        """How much of its own target is in the prediction of every row."""
+        """The share of every row's own target in its prediction."""
         assert self.diagonal is not None
         return 1.0 - alpha * self.diagonal / weight
 
@@ -50,11 +50,11 @@ class Factor(Protocol):
     """A factor L with L L' = A."""
 
     def inverse_times(self, B: Matrix) -> Matrix:
-        """A^-1 B."""
+        """Return A^-1 B."""
         ...
 
     def inverse_diagonal(self) -> Matrix:
-        """The diagonal of A^-1."""
+        """Return the diagonal of A^-1."""
         ...
 
 
@@ -64,7 +64,7 @@ class KernelMatrix(Protocol):
     def __len__(self) -> int: ...
 
     def factor(self, added: Matrix) -> Factor:
-        """That of K with this added to its diagonal; numpy.linalg.LinAlgError where it is not positive definite."""
+        """Return the factor of K with this added to its diagonal; a LinAlgError if not positive definite."""
         ...
 
     def times(self, B: Matrix) -> Matrix:
@@ -78,7 +78,7 @@ class HeldKernelMatrix:
     Parameters
     ----------
     gram : ndarray of shape (n_rows, n_rows)
-        In float64. Factors overwrite its lower half.
+        The kernel matrix in float64. Factors overwrite its lower half.
     n_jobs : int or None
     """
 
@@ -91,7 +91,7 @@ class HeldKernelMatrix:
         return len(self.gram)
 
     def factor(self, added: Matrix) -> Triangular:
-        """That of K with this added to its diagonal."""
+        """Return the factor of K with this added to its diagonal."""
         self._restore()
         self._is_whole = False
         self.gram[np.diag_indices_from(self.gram)] = self.values + added
@@ -99,9 +99,9 @@ class HeldKernelMatrix:
             return Triangular.factor(self.gram, self.n_jobs)
 
     def _restore(self) -> None:
-        """The lower half of the kernel matrix from its upper one, which no factor overwrites.
+        """Restore the lower half of the kernel matrix from the upper half, which no factor overwrites.
 
-        Also before the first, so that the bits of a solution do not depend on those before it.
+        This is also done before the first factor, so that the bits of a solution do not depend on earlier ones.
         """
 
         def work(rows: slice) -> None:
@@ -112,7 +112,7 @@ class HeldKernelMatrix:
         run_tiles(work, len(self.gram), BLOCK, self.n_jobs)
 
     def times(self, B: Matrix) -> Matrix:
-        """K B, by the upper half of K where a factor has taken the place of the lower one."""
+        """Return K B, from the upper half of K if a factor has overwritten the lower half."""
         if self._is_whole:
             return self.gram @ B
         found = self.values[:, None] * B
@@ -125,15 +125,15 @@ class HeldKernelMatrix:
 
 
 class RowRidge:
-    """Ridge regression on rows whose kernel matrix is held.
+    """Ridge regression on rows whose kernel matrix is in memory.
 
     Parameters
     ----------
     gram : KernelMatrix
-        That of the rows.
+        The kernel matrix of the rows.
     targets : ndarray of shape (n_rows, n_targets)
     weight : ndarray of shape (n_rows,)
-        All positive.
+        The weights, all positive.
     intercept : bool
     """
 
@@ -142,12 +142,12 @@ class RowRidge:
         self.intercept = intercept
 
     def solve(self, alpha: float, diagonal: bool) -> RowSolution:
-        """The solution for one alpha; ``diagonal`` asks for that of P, which takes as long again.
+        """Return the solution for one alpha; ``diagonal`` requests the diagonal of P, which takes the same time again.
 
         Raises
         ------
         numpy.linalg.LinAlgError
-            Where alpha is too small to tell rows apart.
+            If alpha is too small to distinguish rows.
         """
         factor = self.gram.factor(alpha / self.weight)
         with single_threaded_blas():
@@ -163,7 +163,7 @@ class RowRidge:
         return RowSolution(beta - open_ * offset, offset, own)
 
     def end(self, alpha: float, found: RowSolution) -> RidgeEnd:
-        """The objective of a solution, after which nothing else was solved, and its distance from the least one."""
+        """Return the objective of the last solution, and its distance from the minimum."""
         fitted = self.gram.times(found.beta)
         errors = self.targets - found.offset - fitted
         apart = errors - alpha * found.beta / self.weight[:, None]
@@ -174,7 +174,7 @@ class RowRidge:
     # -- several alphas ------------------------------------------------------------------------------------------------
 
     def alphas(self) -> Matrix:
-        """Those to try where none are given; to be asked for before anything is solved."""
+        """The alphas to try if none are given; must be called before anything is solved."""
         root, vector = np.sqrt(self.weight), np.ones(len(self.gram))
         largest = 1.0
         with single_threaded_blas():
@@ -188,10 +188,11 @@ class RowRidge:
         return largest * np.logspace(np.log10(min(least, 1.0)), 1.0, N_ALPHAS)
 
     def scores(self, alpha: float) -> Matrix:
-        """The mean squared errors that an alpha would have on new rows, one column per target.
+        """Return the estimated mean squared errors of an alpha on new rows, one column per target.
 
-        The first row is by rows that are left out, the second by generalised cross-validation. The third has the least
-        objective: at the solution it is alpha beta' y / 2. All are infinite where alpha is too small for these rows.
+        The first row is computed by leaving out rows, the second by generalised cross-validation. The third contains
+        the smallest objective, which is alpha beta' y / 2 at the solution. All are infinite if alpha is too small for
+        these rows.
         """
         nothing, total = np.full(self.targets.shape[1], np.inf), float(self.weight.sum())
         try:
@@ -205,6 +206,6 @@ class RowRidge:
         return np.stack([self.weight @ found.left_out() ** 2 / total, expected, objectives])
 
     def spread(self) -> Matrix:
-        """The sum of squares of every target, about its mean where there is an intercept."""
+        """The sum of squares of every target, centred if there is an intercept."""
         centre = self.weight @ self.targets / self.weight.sum() if self.intercept else 0.0
         return self.weight @ (self.targets - centre) ** 2

@@ -11,6 +11,6 @@ GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 def sampled(n_rows: int, count: int) -> NDArray[np.int64]:
-    """``count`` row numbers, one from each of equal runs of rows, at varying places in case the order is periodic."""
+    """Return ``count`` row numbers, one per run of equal length, at varying places in case the order is periodic."""
     starts = np.arange(count + 1) * n_rows // count
     return starts[:-1] + (np.arange(count) * GOLDEN % 1.0 * np.diff(starts)).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Cholesky factors of large matrices: made, multiplied and solved with block by block, on our own threads.
+"""Cholesky factors of large matrices: computed, multiplied and solved block by block, on our own threads.
 
 LAPACK's last digits depend on how many threads BLAS has. Here the blocks are the same for any number of threads, and
-so are the bits. Almost all of the arithmetic is in products of large blocks, which are as fast as BLAS is.
+so are the bits. Almost all of the arithmetic consists of products of large blocks, at the speed of BLAS.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Triangular:
     Parameters
     ----------
     lower : ndarray of shape (n, n)
-        L; what stands above its diagonal is not read.
+        The matrix L; entries above its diagonal are not read.
     n_jobs : int or None
         The number of threads.
 
     Attributes
     ----------
     inverses : list of ndarrays
-        The inverses of the blocks on the diagonal, so that solving is a matter of products.
+        The inverses of the blocks on the diagonal, which turn solves into products.
     """
 
     def __init__(self, lower: Values, n_jobs: int | None):
@@ -43,7 +43,7 @@ class Triangular:
 
     @classmethod
     def factor(cls, matrix: Values, n_jobs: int | None) -> Triangular:
-        """The factor of a positive definite matrix, of which the lower half is read and overwritten.
+        """Return the factor of a positive definite matrix, of which the lower half is read and overwritten.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Triangular:
             corner = scipy.linalg.cholesky(matrix[block, block], lower=True, check_finite=False)
             if not np.isfinite(corner).all():
                 raise np.linalg.LinAlgError("the matrix has entries that are not finite")
-            matrix[block, block] = corner + np.triu(matrix[block, block], 1)  # the upper half is the caller's
+            matrix[block, block] = corner + np.triu(matrix[block, block], 1)  # the upper half belongs to the caller
             turn = inverse(corner).T
             below = block.stop
 
@@ -78,7 +78,7 @@ class Triangular:
         return len(self.lower)
 
     def solve(self, B: Values) -> Values:
-        """L^-1 B."""
+        """Return L^-1 B."""
         X = B.astype(self.lower.dtype)
         for block, turn in zip(blocks(len(self)), self.inverses, strict=True):
             before = ChosenRows(self.lower[:, : block.start], np.arange(block.start, block.stop))
@@ -86,7 +86,7 @@ class Triangular:
         return X
 
     def solve_transposed(self, B: Values) -> Values:
-        """L^-T B."""
+        """Return L^-T B."""
         X = B.astype(self.lower.dtype)
         for block, turn in reversed(list(zip(blocks(len(self)), self.inverses, strict=True))):
             sums = np.zeros((X.shape[1], block.stop - block.start), dtype=X.dtype)
@@ -95,7 +95,7 @@ class Triangular:
         return X
 
     def inverse_times(self, B: Values) -> Values:
-        """A^-1 B."""
+        """Return A^-1 B."""
         return self.solve_transposed(self.solve(B))
 
     def times(self, B: Values) -> Values:
@@ -117,7 +117,7 @@ class Triangular:
         return X
 
     def inverse_diagonal(self) -> Values:
-        """The diagonal of A^-1: the squared norms of the columns of L^-1, which are made in passing."""
+        """Return the diagonal of A^-1: the squared norms of the columns of L^-1, which are computed along the way."""
         n, every = len(self), blocks(len(self))
         found = np.empty(n, dtype=self.lower.dtype)
 
@@ -135,7 +135,7 @@ class Triangular:
         return found
 
     def gram(self, dtype: Any) -> Values:
-        """The lower half of L' L, in this precision; what stands above is 0, or the same."""
+        """Return the lower half of L' L, in this precision; the entries above are 0, or symmetric."""
         n, lower = len(self), self.lower.astype(dtype)
         for block in blocks(n):
             lower[block, block] = np.tril(lower[block, block])
@@ -154,7 +154,7 @@ def blocks(n: int) -> list[slice]:
 
 
 def inverse(corner: Values) -> Values:
-    """The inverse of a lower triangular matrix."""
+    """Return the inverse of a lower triangular matrix."""
     return scipy.linalg.solve_triangular(
         corner, np.eye(len(corner), dtype=corner.dtype), lower=True, check_finite=False
     )

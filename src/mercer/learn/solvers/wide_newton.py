@@ -1,15 +1,15 @@
-r"""Linear models on more features than a matrix of their second moments has room for.
+r"""Linear models on so many features that a matrix of their second moments does not fit in memory.
 
-Nothing of size D x D is made. Newton's steps are found by conjugate gradients, all classes at once, over features that
-are made again in every pass where they are not held. A sample of s rows, with features S and the curvature C that its
-rows stand for, preconditions the steps by :math:`P = I + S^\top C S`, which is close to the Hessian in the directions
+No D x D matrix is computed. Newton's steps are found by conjugate gradients, for all classes at once, on features that
+are computed again in every pass if they are not kept. A sample of s rows, with features S and the curvature C that its
+rows represent, preconditions the steps by :math:`P = I + S^\top C S`, which is close to the Hessian in the directions
 of large curvature. Only the kernel matrix of the sample is factored:
 
 .. math:: P^{-1} r = r - S^\top C^{1/2} M^{-1} C^{1/2} S\, r \quad\text{with}\quad
           M = I + C^{1/2} S S^\top C^{1/2}
 
-The difference is small beside its two terms where curvature is large, so that all of this is in float64, whatever the
-precision of the rows; the sample is a small share of them.
+If the curvature is large, the difference is much smaller than its two terms. Therefore all of this is in float64,
+whatever the precision of the rows; the sample is only a small share of them.
 """
 
 from __future__ import annotations
@@ -31,23 +31,25 @@ from .sampling import sampled
 from .triangular import Triangular
 
 GRAM_PASSES = 1.0
-"""What the kernel matrix of the sample may take, in passes over all rows."""
+"""The largest cost of the sample's kernel matrix, in passes over all rows."""
 BLOCK_BYTES, LEAST_BLOCK, LARGEST_BLOCK = 64 * 2**20, 8, 512
-"""Features of the sample that a thread makes at a time, and the fewest and most rows of them."""
+"""The number of features of the sample that a thread computes at a time, and the limits for its number of rows."""
 LEAST_BLOCKS = 4
-"""Blocks at least that are multiplied with all others at once."""
+"""The smallest number of blocks that are multiplied with all others at once."""
 INNER_STEPS = 12
-"""Steps of conjugate gradients in one of Newton's, half of the most: active rows change before more would pay."""
+"""The number of conjugate gradient steps per Newton step, half of the maximum: active rows change before more would pay
+off."""
 QUADRATIC_STEPS = 60
 QUADRATIC_SHARE, LATER_FORCING = 0.005, 0.1
-"""What is left of the energy of a quadratic loss after its step, as a share of the tolerance: objectives fall too.
+"""The energy of a quadratic loss that its step may leave, as a share of the tolerance.
 
-Where that was not enough, another step has to bring it down by so much alone.
+If that was not enough, another step has to reduce it by this factor only.
 """
 EVEN = 0.1
-"""The share of the mean curvature that every row of the sample has at least: rows become active from step to step."""
+"""The least curvature of a row of the sample, as a share of the mean, since rows become active from step to step."""
 SAFETY = 2.0
-"""How far the preconditioner may overrate the curvature in the estimate of a distance."""
+"""The largest factor by which the preconditioner is assumed to overestimate the curvature, in the estimate of a
+distance."""
 
 
 def sample_size(n_rows: int, n_columns: int) -> int:
@@ -62,16 +64,16 @@ def block_rows(width: int) -> int:
 
 
 class SampledFeatures:
-    """The features S of a sample of rows in float64, held where they fit and made again where they do not.
+    """The features S of a sample of rows in float64, kept if they fit in memory, and otherwise computed again.
 
     Parameters
     ----------
     make : callable
-        The features of some rows of the sample.
+        Returns the features of some rows of the sample.
     shape : tuple of int
-        Rows of the sample, and features.
+        The number of rows of the sample, and of features.
     most_bytes : float
-        What they may take.
+        The memory that they may take.
     n_jobs : int or None
         The number of threads.
     """
@@ -83,13 +85,13 @@ class SampledFeatures:
         self._make = make
         room = int(most_bytes // (8 * self.width * self.block))
         self.panel = self.block * max(room, LEAST_BLOCKS)
-        """Rows whose features are there at once."""
+        """The number of rows whose features are in memory at once."""
         self._held: Matrix | None = None
         if self.n_rows <= self.panel:
             self._held = self._made(slice(0, self.n_rows))
 
     def features(self, rows: slice) -> Matrix:
-        """Those of some rows."""
+        """Return the features of some rows."""
         return self._make(rows) if self._held is None else self._held[rows]
 
     def _made(self, panel: slice) -> Matrix:
@@ -102,7 +104,7 @@ class SampledFeatures:
         return Z
 
     def gram(self) -> Matrix:
-        """S S', of which the lower half is right."""
+        """Return S S', of which only the lower half is valid."""
         K = np.zeros((self.n_rows, self.n_rows))
         for panel in tiles(self.n_rows, self.panel):
             Z = self._made(panel) if self._held is None else self._held[panel]
@@ -115,7 +117,7 @@ class SampledFeatures:
         return K
 
     def products(self, W: Matrix) -> Matrix:
-        """S W."""
+        """Return S W."""
         F, columns = np.empty((self.n_rows, W.shape[1])), np.ascontiguousarray(W.T)
 
         def work(rows: slice) -> None:
@@ -125,7 +127,7 @@ class SampledFeatures:
         return F
 
     def transposed(self, R: Matrix) -> Matrix:
-        """S' R."""
+        """Return S' R."""
 
         def work(rows: slice) -> tuple[Matrix]:
             sums = np.zeros((R.shape[1], self.width))
@@ -137,17 +139,17 @@ class SampledFeatures:
 
 
 class WideNewton(Newton):
-    """Newton's method for features that are too many for a matrix of their second moments.
+    """Newton's method for so many features that a matrix of their second moments does not fit in memory.
 
-    It ends by an estimate of the distance to the least objective, and no bound: the Newton decrement or, where the loss
-    is quadratic, what the preconditioner makes of the gradient.
+    It stops by an estimate of the distance from the minimum, not by a bound: the Newton decrement or, if the loss is
+    quadratic, the norm of the gradient given by the preconditioner.
 
     Parameters
     ----------
     design : FeatureMatrix
     loss : Loss
     most_bytes : float
-        What the features of the sample may take.
+        The memory that the features of the sample may take.
     """
 
     name = "wide"
@@ -161,15 +163,15 @@ class WideNewton(Newton):
         self.sample: SampledFeatures | None = None
         self.gram: Matrix | None = None
         self.roots: NDArray[np.float64] | None = None
-        """The roots of the curvature that rows of the sample stand for."""
+        """The square roots of the curvature that rows of the sample represent."""
         self.factor_of_sample: Triangular | None = None
         self.border: Matrix | None = None
         """M^-1 C^1/2 1, by which the intercept enters."""
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
-        if self.loss.is_quadratic:  # whose step is right at once, if it is found well
+        if self.loss.is_quadratic:  # a single step suffices if it is accurate
             self.forcing = math.sqrt(QUADRATIC_SHARE * min(max(tol, float(np.finfo(self.design.dtype).eps)), 1.0))
-        with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
+        with single_threaded_blas():  # our own threads run in parallel, so that bits do not depend on their number
             return super().minimise(tol, max_iter, start)
 
     def after(self, loss: Loss) -> Self:
@@ -200,7 +202,7 @@ class WideNewton(Newton):
 
     def _precondition_by(self, roots: NDArray[np.float64]) -> None:
         assert self.gram is not None
-        self.factor_of_sample = self.border = None  # room for the next one
+        self.factor_of_sample = self.border = None  # frees memory for the next one
         M = self.gram * roots[:, None]
         M *= roots
         M[np.diag_indices_from(M)] += 1.0
@@ -208,7 +210,7 @@ class WideNewton(Newton):
         self.border = self._solved(roots[:, None])
 
     def _solved(self, B: Matrix) -> Matrix:
-        """M^-1 B."""
+        """Return M^-1 B."""
         assert self.factor_of_sample is not None
         return self.factor_of_sample.inverse_times(B)
 
@@ -220,7 +222,7 @@ class WideNewton(Newton):
         inner = self._solved(root * self.sample.products(G[:D]))
         turned = np.empty_like(G)
         if self.design.intercept:
-            # The Schur complement of the intercept, which nothing holds back, is 1' C^1/2 M^-1 C^1/2 1.
+            # The Schur complement of the intercept, which is not regularised, is 1' C^1/2 M^-1 C^1/2 1.
             complement = float(self.roots @ self.border[:, 0]) + float(np.finfo(np.float64).tiny)
             turned[D] = (G[D] - self.roots @ inner) / complement
             inner += self.border * turned[D]
@@ -237,7 +239,7 @@ class WideNewton(Newton):
 
     def certified(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
         if self.loss.is_quadratic:
-            return W, self.gaps[-1]  # in which the intercept is another coefficient
+            return W, self.gaps[-1]  # for which the intercept is a coefficient like the others
         return super().certified(W, F, gradient, values, tol)
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
@@ -255,7 +257,7 @@ class WideNewton(Newton):
 
     def restore(self, numbers: Values, *different: Values) -> None:
         self.design.n_passes = int(numbers[0])
-        if self.loss.is_quadratic:  # else the preconditioner is made anew in every step
+        if self.loss.is_quadratic:  # otherwise the preconditioner is computed again in every step
             self.forcing = LATER_FORCING
             self.refresh(np.zeros((self.design.n_rows, self.loss.n_columns), dtype=self.design.dtype))
 

@@ -1,19 +1,19 @@
-r"""Ridge regression on more features than a matrix of their second moments has room for, in the space of rows.
+r"""Ridge regression on so many features that a matrix of their second moments does not fit, in the space of rows.
 
 With curvatures c and slopes g of the loss at 0, coefficients are :math:`w = Z^\top C^{1/2} \rho`, where
 
 .. math:: (I + C^{1/2} Z Z^\top C^{1/2})\, \rho = -C^{-1/2} g - C^{1/2} 1\, b
           \quad\text{and}\quad 1^\top C^{1/2} \rho = 0
 
-with an intercept b. Conjugate gradients solve it, all targets at once; each step makes the features of all rows twice,
-for products with :math:`Z^\top` and with Z, and holds none of them.
+with an intercept b. This is solved by conjugate gradients, for all targets at once; each step computes the features of
+all rows twice, for products with :math:`Z^\top` and with Z, and keeps none of them.
 
-:math:`Z Z^\top` is close to the kernel matrix, and that close to :math:`F F^\top` with features F of landmarks, which
-are a sample of rows: so the inverse of :math:`I + C^{1/2} F F^\top C^{1/2}`, by a factor of
-:math:`I + F^\top C F`, preconditions the steps. Kernel values at landmarks cost next to nothing beside wide features.
+:math:`Z Z^\top` is close to the kernel matrix, which is close to :math:`F F^\top` with features F of landmarks, a
+sample of the rows. Therefore the inverse of :math:`I + C^{1/2} F F^\top C^{1/2}`, computed from a factor of :math:`I +
+F^\top C F`, preconditions the steps. Compared with wide features, kernel values at landmarks cost almost nothing.
 
-Every step is a point of the dual problem, and half the squared norm of its residual is exactly how far its two
-objectives are apart: a bound on the distance to the least one, which ends the steps.
+Every step is a point of the dual problem, and half the squared norm of its residual is exactly the difference between
+the primal and the dual objective. This bounds the distance from the minimum, and the steps end when it is small enough.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from .newton import Matrix, Newton, Report, Solution, Values, largest_share
 from .triangular import BLOCK, Triangular
 
 PREPARATION_STEPS = 2.0
-"""What the preconditioner may take, in steps of conjugate gradients."""
+"""The largest cost of the preconditioner, in steps of conjugate gradients."""
 MOST_LANDMARKS = 6144
-"""Kernel matrices of more would take too much of the memory that is to be spared."""
+"""The largest number of landmarks: a larger kernel matrix would use the memory that this method is meant to save."""
 STEPS_FOR_ONE = 5
-"""Steps that are allowed in place of one of Newton's method."""
+"""The number of steps allowed in place of one step of Newton's method."""
 USUAL_STEPS = 12.0
-"""What usual problems took."""
+"""The number of steps that typical problems took."""
 NEAREST = 30.0
-"""The most curvature of all rows per feature for which products of features are close enough to the kernel.
+"""The largest total curvature per feature for which products of features are close enough to the kernel.
 
-They differ from it by about n / D where features are random, which counts beside the inverse of the curvature.
+If features are random, they differ from it by about n / D, which matters relative to the inverse of the curvature.
 """
 STILL = 8
-"""Steps that bring the gap down no more before they end: their residuals are rounding."""
+"""The number of steps without progress after which the search ends: their residuals are rounding errors."""
 
 
 def step_cost(n_rows: int, width: int, n_columns: int) -> float:
@@ -61,7 +61,7 @@ def landmark_count(n_rows: int, width: int, n_columns: int) -> int:
 
 
 def is_near(design: FeatureMatrix, loss: Loss) -> bool:
-    """Whether a quadratic loss is minimised here: where products of features are close enough to their kernel."""
+    """Whether a quadratic loss is minimised here: this requires products of features close to the kernel."""
     if not loss.is_quadratic or design.near is None:
         return False
     curvature = loss.curvature(np.zeros((design.n_rows, loss.n_columns)))
@@ -93,7 +93,7 @@ class RowPreconditioner:
         self.factor = Triangular.factor(hessian, landmarks.n_jobs)
 
     def _moments(self, h: Matrix) -> Matrix:
-        """F' diag(h) F in float64, of which the lower half is right: other digits would not cancel those of F F'."""
+        """Return F' diag(h) F in float64, only its lower half valid; its digits must match those of F F'."""
         values, root = self.landmarks.values, self.landmarks.root.factor
         count, n_jobs = values.n_features, values.n_jobs
         moments = np.zeros((count, count))
@@ -121,15 +121,15 @@ class RowPreconditioner:
 
 
 class WideRidge(Newton):
-    """Least squares on features that are too many for a matrix of their second moments.
+    """Least squares on so many features that a matrix of their second moments does not fit in memory.
 
     Parameters
     ----------
     design : FeatureMatrix
     loss : Loss
-        A quadratic one, whose columns are problems of their own.
+        A quadratic loss, whose columns are separate problems.
     landmarks : LandmarkFeatures
-        Features of a few landmarks, with products close to those of the design, and no intercept.
+        Features of a few landmarks, whose products are close to the products of the design, without an intercept.
     """
 
     name = "wide"
@@ -146,7 +146,7 @@ class WideRidge(Newton):
         return other
 
     def _aim_at(self, loss: Loss) -> None:
-        """Take the curvature of the rows, and what their coefficients have to reach, from a loss."""
+        """Get the curvature of the rows and the right-hand sides from a loss."""
         design = self.design
         flat = np.zeros((design.n_rows, loss.n_columns))
         curvature = loss.curvature(flat).astype(np.float64)
@@ -155,11 +155,11 @@ class WideRidge(Newton):
             goal = -loss.slope(flat) / self.roots
         self.goal = np.where(curvature > 0.0, goal, 0.0)
         self.mean_roots = np.sqrt(curvature.mean(axis=1))
-        """For one preconditioner of all columns."""
+        """The mean curvature, for one preconditioner of all columns."""
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         """Minimise the objective to a relative tolerance of ``tol``; ``start`` would save no steps and is ignored."""
-        with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
+        with single_threaded_blas():  # our own threads run in parallel, so that bits do not depend on their number
             return self._descended(tol, STEPS_FOR_ONE * max_iter)
 
     def _descended(self, tol: float, most: int) -> Solution:

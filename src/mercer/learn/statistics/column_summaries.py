@@ -22,7 +22,7 @@ class Summary(NamedTuple):
     """What a pass over encoded rows finds in every column, over entries that are not missing.
 
     ``deviation`` is the sum of squares about the mean, of entries divided by two to the power of ``exponent``.
-    ``gaps`` counts the entries that are missing, whatever their weight.
+    ``gaps`` counts the missing entries, whatever their weight.
     """
 
     weight: Vector

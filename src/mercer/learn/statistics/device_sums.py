@@ -1,4 +1,4 @@
-"""Sums over all rows of features on a device, and linear values of rows that are sent there."""
+"""Sums over all rows of features on a device, and values of linear models for rows that are sent there."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..features.device_features import TILE_BYTES, sent_chunks, tensor_features
 from ..features.prepared_rows import Chunk, PreparedRows
 
 TILE_ROWS = 65536
-"""Rows of features that are made and summed at once, at most."""
+"""The largest number of rows whose features are computed and summed at once."""
 
 Part = Callable[[Any, Chunk], tuple[Any, ...]]
-"""What is summed of the features of a chunk: tensors that stay on the device, and small arrays of NumPy."""
+"""What is summed over the features of a chunk: tensors that stay on the device, and small NumPy arrays."""
 
 
 def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows, what: str) -> tuple[Any, ...]:
-    """The sums over all rows of what ``part`` makes of features on a device.
+    """The sums over all rows of the results of ``part`` for features on a device.
 
-    Sums stay there until the end of the pass. Where a checkpoint keeps them they are fetched after every block.
+    Sums stay there until the end of the pass. If a checkpoint keeps them, they are fetched after every block.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows,
         Called with the features of some rows, and these rows as a chunk.
     rows : PreparedRows
     what : str
-        What the pass is for.
+        The purpose of the pass.
     """
     make, width = tensor_features(map, device, rows.dtype), int(map.n_components_)
     tiles = DeviceTiles(device, max(1, min(TILE_ROWS, TILE_BYTES // (width * rows.dtype.itemsize))))
@@ -48,7 +48,7 @@ def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows,
             whole = joined(chunks)
 
             def work(tile: slice, X: Tensor = X, whole: Chunk = whole) -> None:
-                there.add(part(make(X[tile], whole.first + tile.start), part_of_chunk(whole, tile)))
+                there.add(part(make(X[tile], whole.first + tile.start), part_of_chunk(whole, X[tile], tile)))
 
             tiles.run(work, X.shape[0])
             if is_kept:
@@ -68,7 +68,7 @@ class Sums:
         self._totals: list[Any] = []
 
     def add(self, parts: tuple[Any, ...]) -> None:
-        """Add what one part of the rows gives."""
+        """Add the sums over one part of the rows."""
         if not self._totals:
             self._totals = list(parts)
             return
@@ -76,7 +76,7 @@ class Sums:
             total += part
 
     def fetch(self, device: Device, totals: list[NDArray[Any]]) -> None:
-        """Add all of them to sums in NumPy, and begin anew."""
+        """Add all of them to sums in NumPy, and start again from 0."""
         found = [device.received(one) if is_foreign(one) else one for one in self._totals]
         self._totals = []
         if not totals:
@@ -87,7 +87,7 @@ class Sums:
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Consecutive chunks as one, whose rows are not asked for any more."""
+    """Consecutive chunks as one, without their rows, which are on the device."""
     if len(chunks) == 1:
         return chunks[0]
     y = None if chunks[0].y is None else np.concatenate([np.asarray(chunk.y) for chunk in chunks])
@@ -95,38 +95,47 @@ def joined(chunks: list[Chunk]) -> Chunk:
     return Chunk(chunks[0].first, None, y, weight)
 
 
-def part_of_chunk(chunk: Chunk, tile: slice) -> Chunk:
-    """Some rows of a chunk."""
+def part_of_chunk(chunk: Chunk, X: Tensor, tile: slice) -> Chunk:
+    """Some rows of a chunk, given as tensors."""
     y = None if chunk.y is None else chunk.y[tile]
-    return Chunk(chunk.first + tile.start, None, y, None if chunk.weight is None else chunk.weight[tile])
+    return Chunk(chunk.first + tile.start, X, y, None if chunk.weight is None else chunk.weight[tile])
 
 
-class LinearValues:
-    """<coef, z> of rows that are sent to a device.
+class RowValues:
+    """What a function makes of the features of rows that are sent to a device.
 
     Parameters
     ----------
     device : Device
     map : FeatureMap
         Fitted.
-    coef : ndarray of shape (n_columns, n_features)
+    function : callable
+        Returns a tensor with one row for every row of features.
+    width : int
+        The number of its columns.
     dtype : dtype
-        The precision of features and products.
+        The precision of features and results.
     """
 
-    def __init__(self, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any):
+    def __init__(self, device: Device, map: FeatureMap, function: Callable[[Tensor], Tensor], width: int, dtype: Any):
         self.device, self.dtype = device, np.dtype(dtype)
         self._features = tensor_features(map, device, self.dtype)
-        self._columns = device.sent(coef.T, self.dtype)
+        self._function, self._width = function, width
         self._tiles = DeviceTiles(device, max(1, TILE_BYTES // (int(map.n_components_) * self.dtype.itemsize)))
 
+    @classmethod
+    def linear(cls, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any) -> RowValues:
+        """<coef, z> for coefficients of shape (n_columns, n_features)."""
+        columns = device.sent(coef.T, dtype)
+        return cls(device, map, lambda Z: Z @ columns, len(coef), dtype)
+
     def __call__(self, X: Any, first: int) -> NDArray[Any]:
-        """Those of prepared rows, dense or CSR, the first of which has this number."""
+        """Return the values of prepared rows, dense or CSR, the first of which has this number."""
         rows = self.device.sent(dense(X), self.dtype)
-        found = self.device.empty((X.shape[0], self._columns.shape[1]), self.dtype)
+        found = self.device.empty((X.shape[0], self._width), self.dtype)
 
         def work(tile: slice) -> None:
-            found[tile] = self._features(rows[tile], first + tile.start) @ self._columns
+            found[tile] = self._function(self._features(rows[tile], first + tile.start))
 
         with full_precision(self.device):
             self._tiles.run(work, X.shape[0])

@@ -16,16 +16,16 @@ from ...data.table_rows import Chunk
 Matrix = NDArray[np.float64]
 
 KEPT = 1024
-"""The most rows in the sample."""
+"""The largest number of rows in the sample."""
 
 
 class KeptSample(NamedTuple):
-    """The rows that carry the smallest random numbers, whatever the order or the parts in which rows arrive.
+    """The rows with the smallest random numbers, regardless of the order and the parts in which rows arrive.
 
     Attributes
     ----------
     keys : ndarray of shape (n_kept,)
-        Their random numbers between 0 and 1, which rise.
+        Their random numbers between 0 and 1, in increasing order.
     features : ndarray of shape (n_kept, D)
     left : ndarray of shape (n_kept,)
         What features leave of k(x, x).
@@ -33,8 +33,9 @@ class KeptSample(NamedTuple):
     Examples
     --------
     >>> Z, rng = np.arange(6.0)[:, None], Stream(0)
-    >>> whole = KeptSample.of(Z, np.zeros(6), rng, 0, most=3)
-    >>> parts = KeptSample.of(Z[:2], np.zeros(2), rng, 0), KeptSample.of(Z[2:], np.zeros(4), rng, 2)
+    >>> none = lambda X, Z: np.zeros(len(Z))
+    >>> whole = KeptSample.of(Z, Z, none, rng, 0, most=3)
+    >>> parts = KeptSample.of(Z[:2], Z[:2], none, rng, 0), KeptSample.of(Z[2:], Z[2:], none, rng, 2)
     >>> bool((parts[0].plus(parts[1], most=3).features == whole.features).all())
     True
     """
@@ -46,22 +47,23 @@ class KeptSample(NamedTuple):
     @classmethod
     def of(
         cls,
-        Z: NDArray[Any],
-        left: NDArray[Any],
+        X: Any,
+        Z: Any,
+        left: Callable[[Any, NDArray[Any]], NDArray[Any]],
         rng: Stream,
         first: int,
         without: NDArray[np.int64] | None = None,
         most: int = KEPT,
     ) -> Self:
-        """The sample of rows from number ``first`` on, without those of these numbers."""
+        """Return the sample of rows X with features Z from number ``first`` on, without the rows with these numbers."""
         words = rng.words(len(Z), first)
         order = np.argsort(words, kind="stable")
         if without is not None and len(without):
             order = order[~np.isin(order + first, without)]
         order = order[:most]
-        features = Z[order].astype(np.float64)
+        X, features = to_numpy(X[order]), to_numpy(Z[order])
         keys = (words[order] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return cls(keys, features, np.asarray(left, dtype=np.float64)[order])
+        return cls(keys, features.astype(np.float64), np.asarray(left(X, features), dtype=np.float64))
 
     def plus(self, other: Self, most: int = KEPT) -> Self:
         """The sample of the rows of both."""
@@ -77,11 +79,11 @@ class Sampling:
     Parameters
     ----------
     rng : Stream
-        Names the sample.
+        Determines the sample.
     first : int
         The number of the first row that it is shown.
     without : ndarray of int or None
-        The numbers of rows that are left out.
+        The numbers of rows to leave out.
     left : callable
         What features leave of k(x, x), as a function of prepared rows and their features.
 
@@ -107,19 +109,19 @@ class Sampling:
 
     @property
     def n_seen(self) -> int:
-        """How many rows were shown."""
+        """The number of rows that were shown."""
         return sum(self.seen.values())
 
     def watch(self, Z: Any, chunk: Chunk) -> None:
-        """Take what belongs to the sample of a chunk."""
-        Z, (rng, first, without, left) = to_numpy(Z), self._made_of
-        more = KeptSample.of(Z, left(chunk.X, Z), rng, first + chunk.first, without)
+        """Keep the rows of a chunk that belong to the sample."""
+        rng, first, without, left = self._made_of
+        more = KeptSample.of(chunk.X, Z, left, rng, first + chunk.first, without)
         with self._lock:
             self.seen[chunk.first] = len(Z)
             self.kept = more if self.kept is None else self.kept.plus(more)
 
     def fresh(self) -> Self:
-        """One that takes the same sample and has seen nothing."""
+        """Return an observer that collects the same sample and has seen nothing."""
         return type(self)(*self._made_of)
 
     def joined(self, later: Self) -> Self:
@@ -130,7 +132,7 @@ class Sampling:
         return both
 
     def take_over(self, other: Self) -> None:
-        """Have the sample of another."""
+        """Replace the sample by another one."""
         self.kept, self.seen = other.kept, other.seen
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -18,12 +18,12 @@ CHUNK_ROWS = 4096
 CHUNK_BYTES = 128 * 2**20
 LEAST_ROWS = 16
 EXACT_ROWS = 1024
-"""Rows of float32 of which there is a copy in float64 at a time."""
+"""The number of float32 rows that are copied to float64 at a time."""
 POWER_STEPS = 8
-"""Products with the second moments, to estimate their largest eigenvalue."""
+"""The number of products with the second moments to estimate their largest eigenvalue."""
 EPS = float(np.finfo(np.float64).eps)
 SAFETY = 4.0
-"""How many times the rounding of sums that was measured is allowed for."""
+"""The allowed multiple of the measured rounding of sums."""
 
 
 def chunk_rows(width: int, itemsize: int) -> int:
@@ -48,7 +48,7 @@ class Centred(NamedTuple):
     target_mean: Matrix
 
     def offset(self, coef: Matrix) -> Matrix:
-        """The intercepts that belong to coefficients, a column of them a target."""
+        """Return the intercepts that belong to coefficients, given one column per target."""
         return self.target_mean - self.feature_mean @ coef
 
 
@@ -65,10 +65,10 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, exact: bool = False) -> Self:
-        """Those of one chunk; products of features are in their precision, and are to be added in float64.
+        """Return the moments of one chunk; products of features are in their precision, and should be added in float64.
 
-        With ``exact`` they are in float64, at twice the time for float32. Of features on a device, those that are
-        large stay there.
+        With ``exact``, they are in float64, which takes twice as long for float32. If features are on a device, large
+        matrices stay there.
         """
         if is_foreign(Z):
             return cls(*moments_of_tensor(Device.holding(Z), Z, Y, weight, exact))
@@ -79,8 +79,9 @@ class Moments(NamedTuple):
         total = float(len(Z)) if weight is None else float(weight.sum())
         w = np.ones(len(Z)) if weight is None else weight
         features, targets = _weighted_sum(Z, w), w @ Y
-        # A large mean of the targets would leave a float32 product no digits: products are about the chunk's mean.
-        mean = targets / (total or 1.0)  # classes may count nothing
+        # With a large mean of the targets, a float32 product would have no digits left, so they are centred by the
+        # chunk's mean.
+        mean = targets / (total or 1.0)  # classes may have weight 0
         deviations = Y - mean
         root = np.sqrt(w)
         scaled = Z if weight is None else Z * root[:, None].astype(Z.dtype)
@@ -93,7 +94,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def _exact(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
-        """Those of one chunk of float32 features in float64, a few rows at a time; two sums are held at most."""
+        """Return the moments of a chunk of float32 features in float64, a few rows at a time, with at most two sums."""
         sums: Self | None = None
         for start in range(0, len(Z), EXACT_ROWS):
             rows = slice(start, start + EXACT_ROWS)
@@ -106,11 +107,17 @@ class Moments(NamedTuple):
         return cls.of(Z.astype(np.float64), Y, weight) if sums is None else sums
 
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
-        """Return the moments of both sets of rows; with sign -1, those of the first minus the second."""
+        """Return the sum of both sets of moments or, with sign -1, their difference."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
+    def parted(self, width: int) -> Moments:
+        """Return moments without targets as those of the first ``width`` features, with all others as targets."""
+        first, last = slice(width), slice(width, None)
+        gram, cross, squares = self.gram[first, first], self.gram[first, last], self.gram[last, last]
+        return Moments(gram, cross, squares, self.features[first], self.features[last], self.weight, self.rows)
+
     def faded(self, share: float) -> Moments:
-        """The same with every weight multiplied by a share; the number of rows stays."""
+        """Return the same with every weight multiplied by a share; the number of rows does not change."""
         return Moments(*(share * total for total in self))._replace(rows=self.rows)
 
     def squared_errors(self, coef: Matrix, offset: Matrix) -> Matrix:
@@ -124,11 +131,11 @@ class Moments(NamedTuple):
         gram = turn(turn(self.gram).T)
         gram = 0.5 * (gram + gram.T)
         places = np.diag_indices_from(gram)
-        gram[places] = np.maximum(gram[places], 0.0)  # rounding is all that is left of some
+        gram[places] = np.maximum(gram[places], 0.0)  # some consist of rounding errors only
         return self._replace(gram=gram, cross=turn(self.cross), features=turn(self.features[:, None])[:, 0])
 
     def largest(self) -> float:
-        """About the largest eigenvalue of the second moments; 0 where there is none that is a number."""
+        """Estimate the largest eigenvalue of the second moments; 0 if it is not finite."""
         vector = self.features + np.sqrt(np.diag(self.gram)) * (float(np.linalg.norm(self.features)) or 1.0) * 1e-3
         largest = 0.0
         for _ in range(POWER_STEPS):
@@ -149,9 +156,9 @@ class Moments(NamedTuple):
         return (SAFETY * precision + len(self.gram) * EPS) * self.largest()
 
     def precision(self, rounded: float, eps: float) -> float:
-        """That of the second moments, relative to their largest eigenvalue.
+        """Return the error of the second moments, relative to their largest eigenvalue.
 
-        ``rounded`` is the trace of those products of chunks that were made in a precision of ``eps``.
+        ``rounded`` is the trace of the products of chunks that were computed in a precision of ``eps``.
         """
         largest = self.largest()
         return max(EPS, eps * min(1.0, rounded / largest)) if largest > 0.0 else eps if rounded else EPS
@@ -172,7 +179,7 @@ class Moments(NamedTuple):
 
 
 def trace_of(Z: Any, weight: Matrix | None) -> float:
-    """The trace of Z' diag(weight) Z; infinite, or not a number, where that is too large for the precision of Z."""
+    """Return the trace of Z' diag(weight) Z; infinite or NaN if it is too large for the precision of Z."""
     if is_foreign(Z):
         return trace_of_tensor(Device.holding(Z), Z, weight)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -185,7 +192,7 @@ def precision_of(Z: Any) -> float:
 
 
 def _weighted_sum(Z: NDArray[Any], w: Matrix) -> Matrix:
-    """The sum of w_i z_i in float64, a few rows at a time so that no copy of Z is made."""
+    """Return the sum of w_i z_i in float64, a few rows at a time to avoid a copy of Z."""
     total = np.zeros(Z.shape[1])
     for start in range(0, len(Z), 256):
         rows = slice(start, start + 256)

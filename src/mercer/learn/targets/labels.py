@@ -1,4 +1,4 @@
-"""Labels of classifiers: their classes, the numbers of these, and the decision values that stand for them."""
+"""Labels of classifiers: their classes, the numbers of the classes, and the decision values that represent them."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Tasks:
             found.append(classes[(part[:, 0] > 0).astype(np.int64) if part.shape[1] == 1 else part.argmax(axis=1)])
         if not self.several:
             return found[0]
-        alike = len({labels.dtype.kind for labels in found}) == 1  # numbers must not become text beside some
+        alike = len({labels.dtype.kind for labels in found}) == 1  # numbers must not become text because others are
         return np.stack([labels if alike else labels.astype(object) for labels in found], axis=1)
 
     def weights(self, class_weight: Any, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:
-        """Return the weights of classes in every task, in addition to those of rows; None if all are equal."""
+        """Return the weights of classes in every task, in addition to the weights of rows; None if all are equal."""
         if class_weight is None:
             return None
         given = class_weight if isinstance(class_weight, list) else [class_weight] * len(self.classes)
@@ -109,7 +109,7 @@ def checked_labels(y: Any) -> NDArray[Any]:
     y = to_numpy(y)
     y = y if hasattr(y, "shape") else np.asarray(y)
     if len(y.shape) == 2 and y.shape[1] > 1:
-        # As an array first: scikit-learn may take a frame with one column of text for one of numbers.
+        # As an array first: scikit-learn may mistake a data frame with one column of text for numbers.
         y = check_array(np.asarray(y), dtype=None, input_name="y", ensure_all_finite=False)
     else:
         y = column_or_1d(y, warn=True)
@@ -132,7 +132,7 @@ class AllLabels(Need):
 
     def update(self, block: Block, first: int) -> None:
         if block.y is None:
-            raise ValueError("the blocks must bring y, found X alone")
+            raise ValueError("the blocks must contain y, found only X")
         self._parts.append((np.asarray(block.y), block.weight))
 
     def join(self, later: Self) -> None:

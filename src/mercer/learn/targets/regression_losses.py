@@ -13,11 +13,11 @@ from .regression_targets import Matrix, Units, robust_scale
 
 LOSSES = ("squared", "huber", "quantile", "epsilon_insensitive", "poisson")
 DELTA = 1.35
-"""Of Huber's loss, in standard deviations: on normal noise it then needs 5 % more rows than squares would."""
+"""The delta of Huber's loss, in standard deviations: on normal noise, it then needs 5 % more rows than squares."""
 
 
 class Columns(NamedTuple):
-    """The columns of decision values of a regression: their loss, and what they are in the targets' own units."""
+    """The columns of decision values of a regression: their loss, and their conversion to the targets' own units."""
 
     loss: TargetLoss
     centre: Matrix
@@ -25,17 +25,17 @@ class Columns(NamedTuple):
     alpha: float
 
     def own(self, W: Matrix, width: int, intercept: bool) -> tuple[Matrix, Matrix]:
-        """Coefficients, one row per column, and intercepts, in the targets' own units."""
+        """Return coefficients, one row per column, and intercepts, in the targets' own units."""
         offset = W[width] if intercept else np.zeros(W.shape[1])
         return np.ascontiguousarray((W[:width] * self.spread).T), offset * self.spread + self.centre
 
     def objective(self, W: Matrix, width: int, F: NDArray[Any]) -> float:
-        """The objective in the targets' own units, the sum over columns."""
+        """Return the objective in the targets' own units, summed over columns."""
         loss = self.loss.exact_value(F) if isinstance(self.loss, SmoothedLoss) else self.loss.value(F)
         return float((self.alpha * self.spread**2) @ (0.5 * (W[:width] ** 2).sum(axis=0) + loss))
 
     def residuals(self, F: NDArray[Any]) -> Matrix:
-        """Those of all rows, in the targets' own units."""
+        """Return the decision values of all rows, in the targets' own units."""
         return (self.loss.targets - F) * self.spread
 
 

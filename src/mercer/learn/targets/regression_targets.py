@@ -15,14 +15,25 @@ from ..passes.scan_plan import Need
 Matrix = NDArray[np.float64]
 
 NORMAL = 1.482602218505602
-"""The standard deviation of a normal distribution over the median of its absolute values."""
+"""The ratio of the standard deviation of a normal distribution to the median of its absolute values."""
 
 
 def checked_targets(y: Any) -> Matrix:
     """Return targets as float64, with one column per target if there are several."""
     if y is None:
-        raise ValueError("the blocks must bring y, found X alone")
-    return check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+        raise ValueError("the blocks must contain y, found only X")
+    y = to_numpy(y)
+    if getattr(getattr(y, "dtype", None), "kind", None) in {"m", "M"}:
+        raise ValueError(f"expected targets that are numbers, found {y.dtype}: convert them, for example to days")
+    try:
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+    except ValueError as error:
+        text = next((entry for entry in np.ravel(np.asarray(y, dtype=object)) if isinstance(entry, str)), None)
+        if text is None:
+            raise
+        raise ValueError(
+            f"a regressor needs targets that are numbers, found the text {str(text)!r}; for classes, use a classifier"
+        ) from error
 
 
 class AllTargets(Need):

@@ -1,8 +1,8 @@
-"""The region of the training rows of a model: a box, found in a pass that is made anyway.
+"""The region of the training rows of a model: a box, found in a pass that is needed anyway.
 
-The box extends from the smallest to the largest value of every prepared column. The distance of a row is that from the
-box as a share of the box's diagonal: a distance in all columns together, like that of radial kernels, so that a row
-slightly outside in one of many columns does not count as an outlier.
+The box extends from the smallest to the largest value of every prepared column. The distance of a row is its distance
+from the box as a share of the box's diagonal: a distance in all columns together, like that of radial kernels, so that
+a row slightly outside in one of many columns does not count as an outlier.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...kernels.algebra import Scaled, Sum
 Vector = NDArray[np.float64]
 
 MARGIN = 0.1
-"""The margin beyond which a row extrapolates, and that of predictions around the targets, as a share of the range."""
+"""The margin beyond which a row extrapolates, also used for predictions around the targets, as a share of the range."""
 
 
 class Region(NamedTuple):
@@ -76,9 +76,9 @@ class Region(NamedTuple):
         return np.where(squares > 0.0, shares, 0.0)
 
     def _rows_outside(self, X: NDArray[Any]) -> NDArray[np.int64]:
-        """The numbers of the dense rows that are not inside, which are few: found in the precision of the rows.
+        """Return the numbers of the dense rows that are not inside, which are few, found in the precision of the rows.
 
-        A number of this precision is below the box just where it is below the first one that is not.
+        A number of this precision is below the box if and only if it is below the first one that is not.
         """
         least, most = self.least.astype(X.dtype), self.most.astype(X.dtype)
         least = np.where(least < self.least, np.nextafter(least, X.dtype.type(np.inf)), least)
@@ -86,17 +86,17 @@ class Region(NamedTuple):
         return np.flatnonzero(((least > X) | (most < X)).any(axis=1))
 
     def _outside(self, values: Any, columns: Any) -> Vector:
-        """How far entries of these columns are outside the ranges of their columns."""
+        """Return how far entries of these columns are outside the ranges of their columns."""
         return np.maximum(np.maximum(self.least[columns] - values, values - self.most[columns]), 0.0)
 
     def _sparse_squares(self, X: Any, unit: float) -> Vector:
-        """Squared distances, from the entries that rows store and from the distance of a row of zeros."""
+        """Return squared distances, computed from the stored entries and the distance of a row of zeros."""
         zeros = (self._outside(0.0, slice(None)) / unit) ** 2
         stored = (self._outside(X.data, X.indices) / unit) ** 2
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         without = np.bincount(rows, stored - zeros[X.indices], minlength=X.shape[0])
         found = zeros.sum() + without
-        # What is left of two equal sums is rounding.
+        # The difference of two equal sums is rounding.
         return np.where(found > 1e-12 * zeros.sum(), found, 0.0)
 
 
@@ -124,7 +124,7 @@ class Extremes:
             yield chunk
 
     def joined(self, later: Extremes) -> Extremes:
-        """Those of both sets of rows."""
+        """Return the region of both sets of rows."""
         both = Extremes(self.numbers)
         both.n_seen = self.n_seen + later.n_seen
         both.rows = later.rows if self.rows is None else self.rows.joined(later.rows)
@@ -132,11 +132,11 @@ class Extremes:
         return both
 
     def take_over(self, other: Extremes) -> None:
-        """Have seen the rows that another has seen, and no others."""
+        """Replace the rows that were seen by the rows that another has seen."""
         self.n_seen, self.rows, self.targets = other.n_seen, other.rows, other.targets
 
     def saw(self, n_rows: int) -> bool:
-        """Whether at least this many rows were shown: resumed sums begin later."""
+        """Whether at least this many rows were shown: resumed sums start later."""
         return self.n_seen >= n_rows
 
     def _update(self, chunk: Chunk) -> None:
@@ -157,7 +157,7 @@ def fallback(distances: Vector) -> Vector:
 
 
 def has_linear_term(kernel: Any) -> bool:
-    """Whether a kernel is linear, or a sum with a linear kernel, so that predictions have a trend that continues."""
+    """Whether a kernel is linear, or a sum with a linear kernel, so that trends of predictions continue."""
     if isinstance(kernel, Sum):
         return has_linear_term(kernel.left) or has_linear_term(kernel.right)
     if isinstance(kernel, Scaled):
