@@ -1164,11 +1164,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         variance = posterior.noise * np.ones((len(y), 1)) if noise else None
         if self._misses_kernel and len(y) <= JOINT_ROWS:
             turns = rng.child("missed").normals((n_samples, targets, len(y))).transpose(2, 1, 0)
-            root = semidefinite_root(self._features_and_missed(X)[1])
+            missed = self._features_and_missed(X)[1]
+            assert missed is not None
+            root = semidefinite_root(missed)
             y += np.sqrt(posterior.noise / posterior.alpha)[:, None] * np.tensordot(root, turns, axes=1)
         elif self._misses_kernel and noise:
-            missed = self._by_rows(X, self._missed_or_none)
-            variance = posterior.noise * (1.0 + missed[:, None] / posterior.alpha)
+            each = self._by_rows(X, self._missed_or_none)
+            variance = posterior.noise * (1.0 + each[:, None] / posterior.alpha)
         if variance is not None:
             normals = rng.child("noise").normals((n_samples, targets, len(y)))
             y += np.sqrt(variance)[:, :, None] * normals.transpose(2, 1, 0)
