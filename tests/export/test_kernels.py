@@ -109,7 +109,7 @@ def test_distances_of_clusters_among_many_landmarks():
     [
         (Matern(0.7), r"Matern\(nu=0.7\) needs Bessel functions"),
         (ArcCosine(), r"the kernel ArcCosine\(\) has no formula"),
-        (Maclaurin(lambda n: 0.5**n), "are a function, whose series has no end"),
+        (Maclaurin(lambda n: 0.5**n), "are a function, so its series is infinite"),
         (ArcCosine() + Gaussian(1.0), r"the kernel ArcCosine\(\) has no formula"),
         (lambda x, y: float(x @ y), "Pairwise.* has no formula"),
     ],

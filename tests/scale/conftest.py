@@ -11,10 +11,14 @@ from distributed import Client, LocalCluster
 N_ROWS, CHUNK = 2600, 700
 
 
-def started(n_workers):
+def started(n_workers, memory_limit="2GiB"):
     """A cluster of processes on this machine, with one thread each and nothing to look at."""
     return LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", memory_limit="2GiB"
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        memory_limit=memory_limit,
     )
 
 

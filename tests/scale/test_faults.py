@@ -1,10 +1,14 @@
 """What dies does not change a bit: real processes are killed, delayed and added in the middle of fits."""
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from types import SimpleNamespace
 
 import dask
 import numpy as np
@@ -33,14 +37,17 @@ def own_cluster():
         yield cluster, client
 
 
-def killing(client, table_rows, seen):
-    """A callback that kills one worker, without warning, once some rows are done."""
+def killing(client, calls, seen):
+    """A callback that kills one worker, without warning, when it is called for the times with these numbers."""
+    count = 0
 
     def told(progress):
-        if progress.rows >= table_rows and not seen:
+        nonlocal count
+        count += 1
+        if count in calls:
             pids = client.run(os.getpid)
             seen.append(next(iter(pids.values())))
-            os.kill(seen[0], signal.SIGKILL)
+            os.kill(seen[-1], signal.SIGKILL)
 
     return told
 
@@ -50,7 +57,7 @@ def test_a_worker_that_is_killed_changes_no_bit(name, collections, own_cluster):
     _, client = own_cluster
     X, y, classes = collections
     killed = []
-    there = LEARNERS[name]().set_params(random_state=0, callback=killing(client, 700, killed))
+    there = LEARNERS[name]().set_params(random_state=0, callback=killing(client, (2, 30), killed))
     there.fit(X, targets_for(name, y, classes))
     assert killed
     client.close()
@@ -101,39 +108,70 @@ def sums_of_block(table, first):
 
 
 @pytest.mark.full
-def test_too_little_memory_on_a_worker_is_refused_before_the_run(client, collections, monkeypatch):
-    monkeypatch.setattr(cluster_module.Cluster, "memory", property(lambda self: 2**20))
-    model = mercer.KernelRegressor("gaussian", n_components=512, map="RandomFourier", alpha=1.0, random_state=0)
-    with pytest.raises(MemoryError, match=r"512 features and their solution need .* GiB at least"):
-        model.fit(*collections[:2])
+def test_too_little_memory_on_a_worker_is_refused_before_the_run(collections):
+    with (
+        started(1, memory_limit="600MiB") as cluster,
+        distributed.Client(cluster),
+        pytest.raises(MemoryError, match=r"4096 features and their solution need .* GiB at least"),
+    ):
+        mercer.KernelRegressor("gaussian", n_components=4096, map="RandomFourier", alpha=1.0).fit(*collections[:2])
+
+
+def test_the_memory_of_a_worker_is_shared_by_its_threads():
+    workers = {"a": {"memory_limit": 800, "nthreads": 4}, "b": {"memory_limit": 300, "nthreads": 1},
+               "c": {"memory_limit": 0, "nthreads": 2}}  # fmt: skip
+    client = SimpleNamespace(scheduler_info=lambda n_workers: {"workers": workers})
+    cluster = cluster_module.Cluster(client)
+    assert (cluster.memory, cluster.n_threads, cluster.room) == (200, 7, None)
+
+
+def test_an_asynchronous_client_is_refused(monkeypatch):
+    monkeypatch.setattr(distributed, "default_client", lambda: SimpleNamespace(asynchronous=True, status="running"))
+    with pytest.raises(ValueError, match="client is asynchronous"):
+        cluster_module.Cluster.current()
 
 
 CLIENT = """
-import sys
+import os, signal, sys
 import dask.array as da, distributed, numpy as np
 import mercer
+from mercer.learn import KernelKMeans
 from mercer.persist import train
+address, output, name, how = sys.argv[1:]
 rng = np.random.default_rng(0)
-X, y = rng.normal(size=(40 * 200, 4)), rng.normal(size=40 * 200)
-X, y = da.from_array(X, chunks=(200, 4)), da.from_array(y, chunks=200)
+rows = rng.normal(size=(40 * 200, 4))
+X, y = da.from_array(rows, chunks=(200, 4)), da.from_array(rows[:, 0] ** 2, chunks=200)
+classes = (y > 0.5).astype(int)
+options = {"n_components": 32, "map": "RandomFourier", "random_state": 0}
+learners = {
+    "ridge": (mercer.KernelRegressor("gaussian", alpha=1.0, **options), (X, y)),
+    "hinge": (mercer.KernelClassifier("gaussian", C=1.0, **options), (X, classes)),
+    "landmarks": (mercer.KernelClassifier("gaussian", C=1.0, solver="landmarks", **(options | {"map": "Nystrom"})),
+                  (X, classes)),
+    "clusters": (KernelKMeans("gaussian", n_clusters=3, **options), (X,)),
+}
+calls = 0
 def told(progress):
-    if progress.what == "sums" and progress.rows >= 32 * 200:
-        import os, signal
-        os.kill(os.getpid(), signal.SIGKILL)
+    global calls
+    if how == "die" and os.path.exists(output + ".checkpoint"):
+        calls += 1
+        if calls > (60 if name != "ridge" else 2):
+            os.kill(os.getpid(), signal.SIGKILL)
 if __name__ == "__main__":
-    with distributed.Client(sys.argv[1]):
-        model = mercer.KernelRegressor("gaussian", n_components=32, map="RandomFourier", alpha=1.0, random_state=0)
-        train(model, X, y, output=sys.argv[2], every=0.0, resume=True, progress=told if sys.argv[3] == "die" else None)
+    learner, data = learners[name]
+    with distributed.Client(address):
+        train(learner, *data, output=output, every=0.0, resume=True, progress=told)
 """
 
 
 @pytest.mark.full
-def test_a_client_that_is_killed_goes_on_to_the_same_bytes(tmp_path, shared_cluster):
+@pytest.mark.parametrize("name", ["ridge", "hinge", "landmarks", "clusters"])
+def test_a_client_that_is_killed_goes_on_to_the_same_bytes(name, tmp_path, shared_cluster):
     script = tmp_path / "client.py"
     script.write_text(CLIENT)
 
-    def run(name, how):
-        command = [sys.executable, str(script), shared_cluster.scheduler_address, str(tmp_path / name), how]
+    def run(output, how):
+        command = [sys.executable, str(script), shared_cluster.scheduler_address, str(tmp_path / output), name, how]
         return subprocess.run(command, capture_output=True, text=True, timeout=300).returncode
 
     assert run("killed", "die") == -signal.SIGKILL
@@ -150,3 +188,145 @@ def test_training_with_checkpoints_gives_the_model_of_fit(tmp_path, client, coll
     train(ours, *collections[::2], output=tmp_path / "model", every=0.0)
     theirs = LEARNERS["hinge"]().set_params(random_state=0).fit(*collections[::2])
     check_same(ours, theirs)
+
+
+def running(client, name):
+    """Whether processes beside those of a test's own cluster have joined it."""
+    return name in {worker["name"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()}
+
+
+@contextlib.contextmanager
+def joining(address, name, *options):
+    """A worker that joins from outside, as on another machine."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--name", name, "--no-dashboard", *options]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def marking(folder, seconds=0.0):
+    """A function of partitions that takes its time, and leaves a file named like the process that ran it."""
+
+    def work(part):
+        (folder / str(os.getpid())).touch()
+        time.sleep(seconds)
+        return part
+
+    return work
+
+
+@pytest.mark.full
+def test_a_worker_that_joins_late_is_used_and_changes_no_bit(rows, collections, tmp_path):
+    with started(1) as cluster, distributed.Client(cluster) as client, contextlib.ExitStack() as late:
+        X = collections[0].rechunk((50, 5)).map_blocks(marking(tmp_path, 0.3), dtype=float, meta=np.empty((0, 0)))
+        begin = lambda: late.enter_context(joining(cluster.scheduler_address, "late", "--nthreads", "3"))  # noqa: E731
+        timer = threading.Timer(1.0, begin)
+        timer.start()
+        y = collections[1].rechunk(50)
+        with dask.config.set({"mercer.persist": False}):  # so that all partitions are made again in every pass
+            ours = LEARNERS["leave-one-out"]().set_params(random_state=0).fit(X, y)
+        timer.join()
+        assert running(client, "late")
+    assert len(list(tmp_path.iterdir())) == 2
+    theirs = LEARNERS["leave-one-out"]().set_params(random_state=0)
+    check_same(ours, theirs.fit(collections[0].rechunk((50, 5)), y))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["number", "hinge", "landmarks"])
+def test_a_worker_that_stops_for_a_while_changes_no_bit(name, collections, own_cluster):
+    _, client = own_cluster
+    X, y, classes = collections
+    stopped = []
+
+    def told(progress):
+        if not stopped:
+            stopped.append(next(iter(client.run(os.getpid).values())))
+            os.kill(stopped[0], signal.SIGSTOP)
+            threading.Timer(4.0, os.kill, (stopped[0], signal.SIGCONT)).start()
+
+    there = LEARNERS[name]().set_params(random_state=0, callback=told).fit(X, targets_for(name, y, classes))
+    assert stopped
+    client.close()
+    check_same(there, LEARNERS[name]().set_params(random_state=0).fit(X, targets_for(name, y, classes)))
+
+
+def failing(folder):
+    """A function of partitions whose first call fails, as a read from a network sometimes does."""
+
+    def work(part, block_info=None):
+        number = block_info[0]["chunk-location"][0]
+        if number == 2 and not (folder / "failed").exists():
+            (folder / "failed").touch()
+            raise OSError("the network is down")
+        return part
+
+    return work
+
+
+@pytest.mark.full
+def test_a_partition_that_fails_once_is_an_error_unless_retries_are_asked_for(collections, tmp_path, client):
+    make = lambda: LEARNERS["number"]().set_params(random_state=0)  # noqa: E731
+    faulty = collections[0].map_blocks(failing(tmp_path), dtype=float)
+    with pytest.raises(OSError, match="the network is down"):
+        make().fit(faulty, collections[1])
+    (tmp_path / "failed").unlink()
+    with dask.annotate(retries=2):
+        faulty = collections[0].map_blocks(failing(tmp_path), dtype=float)
+        check_same(make().fit(faulty, collections[1]), make().fit(*collections[:2]))
+    assert (tmp_path / "failed").exists()
+
+
+@pytest.mark.full
+def test_a_partition_that_kills_its_workers_is_a_clear_error(collections, own_cluster):
+    def deadly(part, block_info=None):
+        if block_info[0]["chunk-location"][0] == 1:
+            os._exit(1)
+        return part
+
+    with pytest.raises(WorkersGoneError, match=r"4 workers died one after another .* more memory"):
+        LEARNERS["number"]().fit(collections[0].map_blocks(deadly, dtype=float), collections[1])
+
+
+@pytest.mark.full
+def test_a_lost_scheduler_is_a_clear_error_and_the_fit_goes_on_with_another(collections, tmp_path, shared_cluster):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address, output = f"tcp://127.0.0.1:{port}", tmp_path / "model"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port]
+
+    def scheduler():
+        return subprocess.Popen([*command, "--no-dashboard"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    X, y = collections[0].rechunk((50, 5)), collections[1].rechunk(50)
+    lost = []
+
+    def told(progress):
+        if progress.what == "sums" and progress.rows > 1600 and not lost:  # a group of partitions is in the checkpoint
+            first.kill()
+            lost.append(time.monotonic())
+
+    first, second = scheduler(), None
+    try:
+        with joining(address, "one", "--no-nanny"), distributed.Client(address) as client:
+            client.wait_for_workers(1)
+            make = lambda: LEARNERS["number"]().set_params(random_state=0)  # noqa: E731
+            with pytest.raises(WorkersGoneError, match="connection to the scheduler was lost"):
+                train(make(), X, y, output=output, every=0.0, progress=told)
+            assert time.monotonic() - lost[0] < 60.0
+        first.wait()
+        second = scheduler()
+        with joining(address, "two", "--no-nanny"), distributed.Client(address) as client:
+            client.wait_for_workers(1)
+            train(make(), X, y, output=output, every=0.0, resume=True)
+    finally:
+        for process in (first, second):
+            if process is not None:
+                process.kill()
+                process.wait()
+    train(make(), X, y, output=tmp_path / "whole")
+    assert output.read_bytes() == (tmp_path / "whole").read_bytes()

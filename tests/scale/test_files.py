@@ -6,9 +6,10 @@ import pytest
 import mercer
 from mercer.data import partitioned_files
 from mercer.data.block import BLOCK_ROWS
-from mercer.data.partitioned_files import PartitionedFiles
+from mercer.data.partitioned_files import BlockRange, PartitionedFiles
 from mercer.data.partitions import HereParts
 from mercer.scale.local import connected, files_on
+from mercer.scale.parcels import packed, unpacked
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -66,6 +67,30 @@ def test_workers_read_files_and_give_the_bits_of_this_process(folder, client):
     assert models[1].feature_names_in_.tolist() == ["a", "b", "c", "kind"]
     assert models[1].target_name_ == "y"
     assert models[1].first_rows_ == models[0].first_rows_ != ()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "libsvm"])
+def test_ranges_of_files_are_sent_without_rows(folder, ending):
+    source = opened(folder, ending).split(0.3, seed=1)[0]
+    table = PartitionedFiles(source, HereParts)
+    table.head()
+    (first, *_, last) = table.parts._objects
+    assert len(packed(first)) < 30_000  # the rows at the head would be ten times as many bytes
+    sent = unpacked(packed(BlockRange.apart(last.source, last.first, last.stop)))
+    for ours, theirs in zip(sent.blocks(), last.blocks(), strict=True):
+        assert np.array_equal(ours.y, theirs.y)
+
+
+@pytest.mark.parametrize("ending", ["csv", "libsvm"])
+def test_a_range_is_read_from_a_place_near_its_first_row(folder, ending, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv_places.PLACE_BYTES", 2**16)
+    monkeypatch.setattr("mercer.data.libsvm.READ_BYTES", 2**16)
+    source = opened(folder, ending)
+    PartitionedFiles(source, HereParts)
+    (file,) = source.sources
+    rows = [place.row for place in (file._places if ending == "csv" else file.survey.parts)]
+    assert len(rows) > 10
+    assert max(np.diff(rows)) < 1500
 
 
 def test_an_address_that_is_none_is_refused():

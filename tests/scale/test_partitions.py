@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mercer
 from mercer.data.block import BLOCK_ROWS, Block
@@ -141,6 +142,12 @@ LEARNERS = {
         "gaussian", n_components=40, map="Nystrom", solver="landmarks", C=1.0, tol=1e-9
     ),
     "poisson": lambda: mercer.KernelRegressor("gaussian", n_components=32, loss="poisson", alpha=1.0),
+    "tube": lambda: mercer.KernelRegressor(
+        "gaussian", n_components=32, map="RandomFourier", loss="epsilon_insensitive", alpha=1.0
+    ),
+    "quantile": lambda: mercer.KernelRegressor(
+        "gaussian", n_components=32, map="RandomFourier", loss="quantile", alpha=1.0
+    ),
 }
 
 
@@ -164,6 +171,37 @@ def test_a_learner_on_partitions_is_the_one_on_the_whole_rows_but_for_rounding(n
             np.testing.assert_allclose(
                 *(np.concatenate([np.ravel(part) for part in getattr(one, learned)[-2:]]) for one in (ours, theirs))
             )
+
+
+def test_a_single_partition_gives_the_bits_of_the_whole_rows_on_landmarks(rows):
+    X = rows[0]
+    targets = (np.sin(3 * X[:600, 0]) * X[:600, 1] > 0).astype(np.int64)
+    machine = mercer.KernelClassifier(
+        "gaussian(0.5)", n_components=100, map="Nystrom", solver="landmarks", C=100.0, preparation=None, random_state=0
+    )
+    ours = clone(machine).fit(parts_of(X[:600], targets))
+    theirs = clone(machine).fit(mercer.data.ArrayTable(X[:600], targets))
+    assert ours.convergence_ == theirs.convergence_  # the same preconditioners too
+    assert np.array_equal(ours.coef_, theirs.coef_)
+
+
+class LittleRoom(HereParts):
+    """Parts with room for less than any features."""
+
+    @property
+    def room(self):
+        return 1
+
+
+@pytest.mark.parametrize("name", ["hinge", "landmarks", "clusters"])
+def test_the_memory_of_workers_changes_no_bit(name, rows):
+    X, _, classes = rows
+    table = parts_of(X[:300], classes[:300], cuts=[100])
+    ours = LEARNERS[name]().set_params(random_state=0).fit(table)
+    table.parts = LittleRoom(table.parts._objects)
+    with pytest.warns(UserWarning, match="but have room for 1 B: Dask writes the rest to disk"):
+        theirs = LEARNERS[name]().set_params(random_state=0).fit(table)
+    assert np.array_equal(result_of(ours, X), result_of(theirs, X))
 
 
 def test_threads_do_not_change_a_bit(rows):

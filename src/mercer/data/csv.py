@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .csv_dates import DATES, named_dates
+from .csv_places import Place, found_places
 from .csv_style import (
     COMMA,
     GAPS,
@@ -111,13 +112,35 @@ class CsvFile(FileSource):
     def unsigned(self) -> frozenset[str]:
         return self._survey.unsigned
 
-    def _open(self, types: dict[str, Any], style: NumberStyle, names: tuple[str, ...] = (), gaps: bool = True) -> Any:
+    @cached_property
+    def _places(self) -> tuple[Place, ...]:
+        with self.reading():
+            return found_places(self.path, self._encoding, self._delimiter, self.n_rows) if self.n_rows else ()
+
+    def find_places(self) -> None:
+        self._places  # noqa: B018  cached from now on
+
+    def _open(
+        self,
+        types: dict[str, Any],
+        style: NumberStyle,
+        names: tuple[str, ...] = (),
+        gaps: bool = True,
+        offset: int | None = None,
+    ) -> Any:
+        """Open a reader of all rows, or of those from a position in bytes on, where there is no header."""
         csv = arrow(".csv")
         null_values = [*csv.ConvertOptions().null_values, *style.gaps]
+        file, header = str(self.path), None
+        if offset is not None:
+            file, header = arrow().OSFile(file), list(self._survey.types)
+            file.seek(offset)
         return csv.open_csv(
-            str(self.path),
+            file,
             # Threads would lose the number of a row.
-            read_options=csv.ReadOptions(use_threads=False, block_size=READ_BYTES, encoding=self._encoding),
+            read_options=csv.ReadOptions(
+                use_threads=False, block_size=READ_BYTES, encoding=self._encoding, column_names=header
+            ),
             # Without this option, a block that ends inside quotes would split a row in two; it costs no time.
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
@@ -243,8 +266,10 @@ class CsvFile(FileSource):
 
     def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         types = {name: self._survey.types[name] for name in names}
-        with self.reading(), self._open(types, self._survey.style, names) as reader:
-            yield from recut_frames(iter(reader), start, len(names))
+        place = next((place for place in reversed(self._places) if place.row <= start), None) if start else None
+        offset, skipped = (None, start) if place is None else (place.offset, start - place.row)
+        with self.reading(), self._open(types, self._survey.style, names, offset=offset) as reader:
+            yield from recut_frames(iter(reader), skipped, len(names))
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
         """Return every field as its text, because what looks like a number may be a code with leading zeros."""

@@ -118,6 +118,27 @@ class SourceTable(Table):
         role = "" if target is None else f", target {target!r}"
         return f"<{type(self).__name__} of {what}: {self.width:,} features{role}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave rows behind that are kept between passes: another process reads them itself."""
+        return vars(self) | {"_kept": None, "_head": None}
+
+    def for_ranges(self) -> None:
+        """Find out, once for all copies of this table, where reading can start."""
+        for source in self.sources:
+            source.find_places()
+
+    def apart(self) -> Self:
+        """Return the same table with its own record of where blocks start, for another thread.
+
+        Returns
+        -------
+        SourceTable
+            The table.
+        """
+        other = copy(self)
+        other._starts = list(self._starts)
+        return other
+
     def _forget(self) -> None:
         """Discard what earlier passes found."""
         self._starts = [Start(0, 0)]

@@ -34,26 +34,46 @@ class BlockRange(Table):
     """
 
     def __init__(self, source: SourceTable, first: int, stop: int):
-        self._source, self._first, self._stop = source, first, stop
+        self.source, self.first, self.stop = source, first, stop
+
+    @classmethod
+    def apart(cls, source: SourceTable, first: int, stop: int) -> BlockRange:
+        """Return a range that shares nothing with others that changes while blocks are read.
+
+        Parameters
+        ----------
+        source : SourceTable
+            The table.
+        first : int
+            The number of the first block.
+        stop : int
+            The number of the block after the last.
+
+        Returns
+        -------
+        BlockRange
+            The range.
+        """
+        return cls(source.apart(), first, stop)
 
     @property
     def n_rows(self) -> int:
-        return min(self._stop * BLOCK_ROWS, self._source.n_rows) - self._first * BLOCK_ROWS
+        return min(self.stop * BLOCK_ROWS, self.source.n_rows) - self.first * BLOCK_ROWS
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        return islice(self._source.blocks(self._first + start), self._stop - self._first - start)
+        return islice(self.source.blocks(self.first + start), self.stop - self.first - start)
 
     def fingerprint(self) -> str:
-        return f"{self._source.fingerprint()} {self._first} {self._stop}"
+        return f"{self.source.fingerprint()} {self.first} {self.stop}"
 
     def where(self, row: int) -> str | None:
-        return self._source.where(self._first * BLOCK_ROWS + row)
+        return self.source.where(self.first * BLOCK_ROWS + row)
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
         if not len(numbers):
             return []
         skipped = int(numbers[0]) // BLOCK_ROWS  # blocks before the first of these rows are not read
-        rest = BlockRange(self._source, self._first + skipped, self._first + int(numbers[-1]) // BLOCK_ROWS + 1)
+        rest = BlockRange(self.source, self.first + skipped, self.first + int(numbers[-1]) // BLOCK_ROWS + 1)
         return Table.take(rest, numbers - skipped * BLOCK_ROWS)
 
 
@@ -68,9 +88,11 @@ class PartitionedFiles(PartitionedTable):
         Makes the parts of the tables of all partitions.
     """
 
-    def __init__(self, source: SourceTable, spread: Callable[[Sequence[Table]], Parts]):
+    def __init__(self, source: SourceTable, spread: Callable[[Sequence[BlockRange]], Parts]):
         count = -(-source.n_rows // BLOCK_ROWS)
         step = max(1, PARTITION_BYTES // (8 * BLOCK_ROWS * max(1, source.width)))
+        if count > step:
+            source.for_ranges()
         ranges = [BlockRange(source, first, min(first + step, count)) for first in range(0, count, step)]
         super().__init__(spread(ranges), [part.n_rows for part in ranges], range(len(ranges)))
         self.source = source

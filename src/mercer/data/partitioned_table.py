@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .block import Block, recut
+from .block import Block, concatenated, recut, rows_of
 from .fingerprints import digest
 from .frames import columns, holds, is_frame, is_missing, kind_of
 from .in_memory import ArrayTable, as_block
@@ -39,6 +39,27 @@ class Partition(ArrayTable):
 
     def where(self, row: int) -> str | None:
         return f"row {row} of partition {self.number}"
+
+
+class SelectedRows(Partition):
+    """Some rows of a partition.
+
+    Parameters
+    ----------
+    number : int
+        The number of the partition in the collection that the user gave.
+    block : Block
+        These rows.
+    rows : ndarray of int
+        Their numbers in the partition.
+    """
+
+    def __init__(self, number: int, block: Block, rows: NDArray[np.int64]):
+        super().__init__(number, block)
+        self._rows = rows
+
+    def where(self, row: int) -> str | None:
+        return super().where(int(self._rows[row]))
 
 
 class PartitionedTable(Table):
@@ -103,9 +124,34 @@ class PartitionedTable(Table):
         place = int(np.searchsorted(self.firsts, row, side="right")) - 1
         return next(self.parts.each(name_of_row, [row - int(self.firsts[place])] * len(self.parts), [place]))
 
+    def _inside(self, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return increasing row numbers by partition, counted from its first row."""
+        cuts = np.searchsorted(numbers, self.firsts)
+        slices = zip(cuts[:-1].tolist(), cuts[1:].tolist(), self.starts, strict=True)
+        return [numbers[first:last] - start for first, last, start in slices]
+
+    def selected(self, numbers: NDArray[np.int64]) -> PartitionedTable:
+        """Return the rows with these numbers as a table, in the same partitions.
+
+        Parameters
+        ----------
+        numbers : ndarray of int
+            Row numbers in increasing order.
+
+        Returns
+        -------
+        PartitionedTable
+            The table.
+        """
+        inside = self._inside(numbers)
+        parts = self.parts.kept(selected_rows, list(zip(inside, self.numbers, strict=True)))
+        places = [place for place, rows in enumerate(inside) if len(rows)]
+        sizes, names = [len(inside[place]) for place in places], [self.numbers[place] for place in places]
+        return PartitionedTable(parts.chosen(places), sizes, names)
+
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
-        places = np.unique(np.searchsorted(self.firsts, numbers, side="right") - 1).tolist()
-        inside = [numbers[(numbers >= rows.start) & (numbers < rows.stop)] - rows.start for rows in self.slices()]
+        inside = self._inside(numbers)
+        places = [place for place, rows in enumerate(inside) if len(rows)]
         return [part for parts in self.parts.each(taken, inside, places) for part in parts]
 
 
@@ -132,6 +178,11 @@ def name_of_row(table: Table, row: int) -> str | None:
 
 def taken(table: Table, numbers: NDArray[np.int64]) -> list[Any]:
     return table.take(numbers)
+
+
+def selected_rows(table: Table, chosen: tuple[NDArray[np.int64], int]) -> Partition:
+    rows, number = chosen
+    return SelectedRows(number, rows_of(concatenated(list(table.blocks())), rows), rows)
 
 
 def n_rows_of(table: Table, argument: None) -> int:

@@ -60,6 +60,21 @@ class Parts(ABC):
         return n_jobs
 
     @abstractmethod
+    def chosen(self, places: Sequence[int]) -> Parts:
+        """Return the objects at some places.
+
+        Parameters
+        ----------
+        places : sequence of int
+            The numbers of the objects.
+
+        Returns
+        -------
+        Parts
+            These objects.
+        """
+
+    @abstractmethod
     def kept(self, work: Work, arguments: Sequence[Any] | None = None) -> Parts:
         """Return the results of ``work`` for each object, which stay where they are made.
 
@@ -218,6 +233,9 @@ class HereParts(Parts):
     @property
     def memory(self) -> int | None:
         return None
+
+    def chosen(self, places: Sequence[int]) -> HereParts:
+        return HereParts([self._objects[place] for place in places])
 
     def _made(self, work: Work, arguments: Sequence[Any] | None, place: int) -> Any:
         return work(self._objects[place], None if arguments is None else arguments[place])

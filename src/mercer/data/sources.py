@@ -87,6 +87,9 @@ class Source(ABC):
         """Return the same rows padded with columns of zeros, if such columns leave no trace; otherwise None."""
         return None
 
+    def find_places(self) -> None:  # noqa: B027  most formats tell where their rows are
+        """Find out where reading can start, once for all copies of this source."""
+
     def check(self) -> None:  # noqa: B027  what is in memory cannot be checked
         """Raise an error if the rows have changed since they were opened."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
-from ..kernels import SkewedChi2, SkewedIntersection
+from ..kernels import Kernel, SkewedChi2, SkewedIntersection
 from ..kernels.additive import Additive
 from ..kernels.algebra import Product, Scaled, Sum
 from ..kernels.composition import Composition, DistanceComposition
@@ -18,7 +17,7 @@ from .symbol import Symbol
 
 
 @singledispatch
-def check_rows(kernel: Any, X: Symbol) -> None:
+def check_rows(kernel: Kernel, X: Symbol) -> None:
     """Let rows outside the domain of a kernel be refused."""
     if isinstance(kernel, DotProduct) and np.isfinite(kernel.radius):
         precise = X.astype(np.float64)
@@ -30,15 +29,13 @@ def _(kernel: Additive, X: Symbol) -> None:
     xp.any(X < 0.0)
 
 
-@check_rows.register(SkewedChi2)
-@check_rows.register(SkewedIntersection)
-def _(kernel: Any, X: Symbol) -> None:
+@check_rows.register
+def _(kernel: SkewedChi2 | SkewedIntersection, X: Symbol) -> None:
     xp.any(~(X * (1.0 / kernel.skewedness) > -1.0))
 
 
-@check_rows.register(Sum)
-@check_rows.register(Product)
-def _(kernel: Any, X: Symbol) -> None:
+@check_rows.register
+def _(kernel: Sum | Product, X: Symbol) -> None:
     check_rows(kernel.left, X)
     check_rows(kernel.right, X)
 

@@ -29,7 +29,7 @@ from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import Work, features_work, steps_left
 from .features.device_features import DeviceFeatures
 from .features.feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
-from .features.partitioned_features import HeldPart, PartitionedFeatures, made
+from .features.partitioned_features import HeldPart, PartitionedFeatures, made, warn_of_little_room
 from .features.prepared_rows import PreparedRows
 from .fitting.placement import landmark_root, placement_of
 from .machine import KernelMachine
@@ -296,9 +296,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         width = self.map_.n_components_
         if rows.passes.partitions is None:
             return clustered_features(self, rows, space, self.n_jobs, most)
-        parts = rows.passes.partitions.parts
-        room = most if parts.room is None else min(most, parts.room)
-        making = partial(made, rows.apart(self.n_jobs), partial(clustered_rows, self, room / rows.n_rows))
+        parts, needed = rows.passes.partitions.parts, rows.n_rows * width * rows.dtype.itemsize
+        if needed <= most:
+            warn_of_little_room(parts, needed)
+        making = partial(made, rows.apart(self.n_jobs), partial(clustered_rows, self, most / rows.n_rows))
         return PartitionedFeatures(parts.kept(making), rows, width, False, self.n_jobs)
 
     def space_there(self, rows: PreparedRows) -> FeatureSpace:

@@ -41,7 +41,7 @@ SMALLEST_RIDGE = 1e-9
 """The ridge of leverage scores is at least this fraction of the mean of k(x, x), so that no score is rounding."""
 
 
-def kernel_block(kernel: Any, X: Array, landmarks: Any) -> Matrix:
+def kernel_block(kernel: Kernel, X: Array, landmarks: Any) -> Matrix:
     """Compute k of a tile of rows and landmarks, in float64."""
     if isinstance(X, Traced):
         return double(X).record("kernel_values", kernel, landmarks)
@@ -49,7 +49,7 @@ def kernel_block(kernel: Any, X: Array, landmarks: Any) -> Matrix:
         return kernel.gram(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
-def kernel_epsilon(kernel: Any, rows: Rows) -> float:
+def kernel_epsilon(kernel: Kernel, rows: Rows) -> float:
     """Return the relative rounding of kernel values: that of float64, or of a precomputed matrix."""
     return float(np.finfo(rows.dtype if isinstance(kernel, Precomputed) else np.float64).eps)
 
@@ -60,7 +60,7 @@ class Candidates:
     ``negative`` is the most negative eigenvalue beyond rounding of the blocks that were examined, or 0.
     """
 
-    def __init__(self, kernel: Any, rows: Rows, count: int):
+    def __init__(self, kernel: Kernel, rows: Rows, count: int):
         self.kernel = kernel
         self.rows = rows
         self.epsilon = kernel_epsilon(kernel, rows)
@@ -166,7 +166,7 @@ class Candidates:
         return values
 
 
-def as_landmarks(kernel: Any, rows: Rows, numbers: Indices) -> Any:
+def as_landmarks(kernel: Kernel, rows: Rows, numbers: Indices) -> Any:
     """Return these rows in the form in which kernels take landmarks: float64 rows, objects, or matrix columns."""
     if isinstance(kernel, Precomputed):
         return numbers

@@ -448,7 +448,7 @@ class Nystrom(FeatureMap):
 
     def __init__(
         self,
-        kernel: Any = GAUSSIAN,
+        kernel: Kernel = GAUSSIAN,
         *,
         n_components: int = 256,
         rank: int | None = None,

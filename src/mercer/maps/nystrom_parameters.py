@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import in_double, to_numpy
+from ..kernels import Kernel
 from .array_layouts import Choice, Leaf, floats
 
 
@@ -65,7 +66,7 @@ def nystrom_layout(precomputed: bool, width: int, n_features: int) -> NystromPar
     return NystromParameters(landmarks, numbers, floats(None, width), floats(3, finite=False))
 
 
-def check_parameters(params: NystromParameters, kernel: Any, n_features: int, whiten: bool) -> None:
+def check_parameters(params: NystromParameters, kernel: Kernel, n_features: int, whiten: bool) -> None:
     """Raise a ValueError if the arrays are inconsistent, or landmarks are outside the kernel's domain."""
     landmarks = params.landmarks
     if isinstance(landmarks, SparseRows):

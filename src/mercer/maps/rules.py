@@ -120,7 +120,7 @@ def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Ran
     return _choose(kernel, int(n_components)).set_params(random_state=random_state)
 
 
-def _choose(kernel: Any, n_components: int) -> FeatureMap:
+def _choose(kernel: Kernel, n_components: int) -> FeatureMap:
     # Nothing is known about a function or a matrix except its values, so the last rule applies.
     rule = next(rule for rule in RULES if rule.serves(kernel)) if isinstance(kernel, Kernel) else RULES[-1]
     return rule.make(kernel, n_components)
@@ -134,11 +134,11 @@ def _name_of_map(kernel: Kernel) -> str:
 # -- predicates --------------------------------------------------------------------------------------------------------
 
 
-def _rotates(kernel: Any) -> bool:
+def _rotates(kernel: Kernel) -> bool:
     return kernel.has_spectrum and kernel.is_rotation_invariant
 
 
-def _in_closed_form(kernel: Any) -> bool:
+def _in_closed_form(kernel: Kernel) -> bool:
     return kernel.has_spectrum and not _contains(kernel, Composition)
 
 
@@ -147,16 +147,16 @@ def _contains(kernel: Kernel, kind: type[Kernel]) -> bool:
     return isinstance(kernel, kind) or any(_contains(part, kind) for part in parts)
 
 
-def _is_high_power(kernel: Any) -> bool:
+def _is_high_power(kernel: Kernel) -> bool:
     kernel = without_weight(kernel)[1]
     return isinstance(kernel, Polynomial) and kernel.degree >= HIGH_DEGREE and kernel.coef0 == 0
 
 
-def _is_composed(kernel: Any) -> bool:
+def _is_composed(kernel: Kernel) -> bool:
     return isinstance(kernel, Composition | DistanceComposition) and _choose(kernel.inner, 1).is_deterministic
 
 
-def _is_weighted(kernel: Any) -> bool:
+def _is_weighted(kernel: Kernel) -> bool:
     inside = Sum, Product, Scaled, Composition, DistanceComposition
     return isinstance(kernel, Scaled) and isinstance(kernel.kernel, inside)
 

@@ -9,6 +9,9 @@ from concurrent.futures import CancelledError
 from typing import Any
 from uuid import uuid4
 
+from dask.delayed import delayed
+
+from ..data.partitioned_files import BlockRange
 from .parcels import packed, unpacked
 
 LOOK = 2.0
@@ -17,6 +20,12 @@ HELD_SHARE = 0.5
 """The share of the memory of workers that features may take which are kept between passes."""
 PATIENCE = 30.0
 """After this many seconds without any worker, all count as gone: restarting or joining takes less time."""
+SENT_BYTES = 4 * 2**20
+"""What is sent in one message: the scheduler keeps it, so that a task can be repeated anywhere."""
+
+
+def as_it_is(value: Any) -> Any:
+    return value
 
 
 class WorkersGoneError(RuntimeError):
@@ -47,6 +56,8 @@ class Cluster:
             client = distributed.default_client()
         except ValueError:
             return None
+        if client.asynchronous:
+            raise ValueError("the current Dask client is asynchronous, but a fit waits: give it asynchronous=False")
         return cls(client) if client.status == "running" else None
 
     def _workers(self) -> dict[str, Any]:
@@ -63,8 +74,12 @@ class Cluster:
 
     @property
     def memory(self) -> int | None:
-        """The bytes that a task may take on the smallest worker; None if no worker has a limit."""
-        limits = [worker["memory_limit"] for worker in self._workers().values() if worker["memory_limit"]]
+        """The bytes that a task may take where there are the fewest for each thread; None if no worker has a limit."""
+        limits = [
+            worker["memory_limit"] // worker["nthreads"]
+            for worker in self._workers().values()
+            if worker["memory_limit"]
+        ]
         return min(limits, default=None)
 
     @property
@@ -91,12 +106,26 @@ class Cluster:
             "mercer.persist.train continues with resume=True"
         )
 
-    def opened(self, tables: Sequence[Any]) -> list[Any]:
-        """Return small objects as they are known to the cluster."""
-        from dask.delayed import delayed
+    def parcel(self, content: bytes, name: str) -> Any:
+        """Return bytes as a task, so that every worker gets them once; many are sent in pieces of moderate size."""
+        if len(content) <= SENT_BYTES:
+            return delayed(as_it_is)(content, dask_key_name=f"parcel-{name}")
+        pieces: list[Any] = []
+        for first in range(0, len(content), SENT_BYTES):
+            piece = delayed(as_it_is)(content[first : first + SENT_BYTES], dask_key_name=f"piece-{name}-{first}")
+            pieces += self.computed([piece])
+        return self.computed([delayed(b"".join)(pieces, dask_key_name=f"parcel-{name}")])[0]
 
+    def ranges(self, source: Any, ranges: Sequence[BlockRange]) -> list[Any]:
+        """Return ranges of a table of files as they are known to the cluster, to which the table is sent once."""
+        name = uuid4().hex
+        table = delayed(unpacked)(self.parcel(packed(source), f"files-{name}"), dask_key_name=f"files-{name}")
+        make = delayed(BlockRange.apart)
         return self.computed(
-            [delayed(unpacked)(packed(table), dask_key_name=f"table-{uuid4().hex}") for table in tables]
+            [
+                make(table, part.first, part.stop, dask_key_name=f"range-{name}-{place}")
+                for place, part in enumerate(ranges)
+            ]
         )
 
     def wait(
@@ -130,10 +159,18 @@ class Cluster:
 
     def _raise(self, future: Any) -> None:
         """Raise the error of a future, or say that the cluster is gone."""
+        from distributed import KilledWorker
+
         try:
             future.result(timeout=PATIENCE)
         except CancelledError as error:
             raise self._gone() from error
+        except KilledWorker as error:
+            raise WorkersGoneError(
+                f"{error.allowed_failures + 1} workers died one after another while they worked on the same partition, "
+                "probably because it needs more memory than they have: use smaller partitions, fewer features or fewer "
+                f"threads per worker. The task was {error.task}"
+            ) from error
 
     def result(self, future: Any) -> Any:
         """Return the result of a future when it is there."""

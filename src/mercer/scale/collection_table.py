@@ -19,11 +19,11 @@ from .worker_parts import DelayedParts, WorkerParts
 def collection_table(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     """Return the rows of a collection as a table; see :func:`mercer.scale.table_of`."""
     rows = delayed_parts(X, "X")
-    kinds = meta_kinds(X)
+    columns = meta_kinds(X) if is_frame(X._meta) else X.shape[1]
     sizes = known_sizes(X)
     beside = [delayed_beside(part, name, len(rows), sizes) for part, name in ((y, "y"), (weight, "sample_weight"))]
     make = delayed(partition, pure=False)
-    tables = [make(number, kinds, *parts) for number, parts in enumerate(zip(rows, *beside, strict=True))]
+    tables = [make(number, columns, *parts) for number, parts in enumerate(zip(rows, *beside, strict=True))]
     return table_of_parts(tables)
 
 
@@ -41,16 +41,18 @@ def table_of_parts(tables: Sequence[Any]) -> PartitionedTable:
     return PartitionedTable(parts.chosen(full), [sizes[place] for place in full], full)
 
 
-def partition(number: int, kinds: dict[str, str] | None, X: Any, y: Any, weight: Any) -> Partition:
-    """Return the rows of one partition, checked for what others have too."""
+def partition(number: int, columns: dict[str, str] | float, X: Any, y: Any, weight: Any) -> Partition:
+    """Return the rows of one partition, with the same columns as others: these by name, or so many."""
 
-    def checked(X: Any, kinds: dict[str, str] | None) -> Partition:
-        if kinds is not None:
-            check_alike(number, X, kinds)
-            X = X[list(kinds)]
+    def checked(X: Any, columns: dict[str, str] | float) -> Partition:
+        if isinstance(columns, dict):
+            check_alike(number, X, columns)
+            X = X[list(columns)]
+        elif columns == columns and X.shape[1:] != (columns,):
+            raise ValueError(f"expected {columns} columns, found rows of shape {X.shape}")
         return Partition(number, Block(X, *(None if part is None else values_of(part) for part in (y, weight))))
 
-    found: Partition = naming(checked, number, X, kinds)
+    found: Partition = naming(checked, number, X, columns)
     return found
 
 
@@ -59,12 +61,9 @@ def values_of(part: Any) -> Any:
     return part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part)
 
 
-def meta_kinds(X: Any) -> dict[str, str] | None:
-    """Return what the columns of a data frame hold, by name; None for an array."""
-    meta = X._meta
-    if not is_frame(meta):
-        return None
-    return {name: holds(kind_of(column)) for name, column in columns(meta).items()}
+def meta_kinds(X: Any) -> dict[str, str]:
+    """Return what the columns of a data frame hold, by name."""
+    return {name: holds(kind_of(column)) for name, column in columns(X._meta).items()}
 
 
 def known_sizes(X: Any) -> list[int] | None:

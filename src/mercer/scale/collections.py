@@ -36,6 +36,14 @@ def is_collection(X: Any) -> bool:
     return "dask" in sys.modules and hasattr(type(X), "__dask_graph__") and type(X).__module__.startswith(HOMES)
 
 
+def check_rows(X: Any) -> None:
+    """Refuse what is no array or data frame of rows."""
+    if not (is_collection(X) and hasattr(X, "_meta")):
+        raise TypeError(f"rows on a cluster are a Dask array or data frame, found {type(X).__name__}")
+    if X.ndim != 2:
+        raise ValueError(f"rows on a cluster must have 2 dimensions, found {X.ndim}: {X!r}")
+
+
 def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     """Return the rows of a collection as a table with the same partitions.
 
@@ -61,8 +69,7 @@ def table_of(X: Any, y: Any = None, weight: Any = None) -> PartitionedTable:
     >>> table.n_rows
     6
     """
-    if not is_collection(X):
-        raise TypeError(f"rows on a cluster are a Dask array or data frame, found {type(X).__name__}")
+    check_rows(X)
     from .collection_table import collection_table
 
     return collection_table(X, y, weight)

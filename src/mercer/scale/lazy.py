@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._set_output import _get_output_config
 
-from .collections import is_collection
+from .collections import check_rows, is_collection
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -77,6 +78,8 @@ def lazily(method: Method) -> Method:
     def given_back(self: Any, X: Any, *arguments: Any, **named: Any) -> Any:
         if not is_collection(X):
             return method(self, X, *arguments, **named)
+        check_rows(X)
+        check_output(self, method.__name__)
         call = Call.of(self, method.__name__, arguments, named)
         example = example_of(call, X)
         if isinstance(example, list | tuple):
@@ -84,6 +87,15 @@ def lazily(method: Method) -> Method:
         return mapped(call, X, example)
 
     return given_back  # type: ignore[return-value]
+
+
+def check_output(estimator: Any, method: str) -> None:
+    """Refuse data frames in place of features, which scikit-learn would make of all rows in this process."""
+    wanted = _get_output_config("transform", estimator)["dense"]
+    if method == "transform" and wanted != "default":
+        raise ValueError(
+            f"set_output(transform={wanted!r}) is not possible with a Dask collection: its features are a Dask array"
+        )
 
 
 def example_of(call: Call, X: Any) -> Any:
@@ -94,8 +106,8 @@ def example_of(call: Call, X: Any) -> Any:
             call = call._replace(estimator=estimator.treating_unknown("ignore"))
         rows = [X._meta_nonempty.iloc[:1]]
     else:
-        if X.ndim != 2:
-            raise ValueError(f"rows on a cluster must have 2 dimensions, found shape {X.shape}")
+        if X.shape[1] != X.shape[1]:
+            raise ValueError("the number of columns of X is not known: call X.compute_chunk_sizes() first")
         rows = [np.full((1, X.shape[1]), number, dtype=X.dtype) for number in LIKELY]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..data import SourceTable, Table
-from ..data.partitioned_files import PartitionedFiles
+from ..data import SourceTable
+from ..data.partitioned_files import BlockRange, PartitionedFiles
 from .cluster import Cluster
 from .worker_parts import WorkerParts
 
@@ -66,7 +66,7 @@ def files_on(client: Any, source: SourceTable) -> PartitionedFiles:
     """
     cluster = Cluster(client)
 
-    def spread(tables: Sequence[Table]) -> WorkerParts:
-        return WorkerParts(cluster, cluster.opened(tables), range(len(tables)))
+    def spread(ranges: Sequence[BlockRange]) -> WorkerParts:
+        return WorkerParts(cluster, cluster.ranges(source, ranges), range(len(ranges)))
 
     return PartitionedFiles(source, spread)

@@ -13,18 +13,12 @@ from dask.delayed import Delayed, delayed
 
 from ..data.partitioned_table import naming
 from ..data.partitions import HereParts, Join, Parts, Work, fan_in, groups, tree
-from .cluster import Cluster
+from .cluster import SENT_BYTES, Cluster, as_it_is
 from .parcels import opened, packed
 
 FEWEST = 4
 AHEAD = 2
 """The number of results per thread of the cluster that are computed ahead of time."""
-SENT_BYTES = 4 * 2**20
-"""Arguments that are sent in one message: the scheduler keeps them, so that a task can be repeated anywhere."""
-
-
-def as_it_is(value: Any) -> Any:
-    return value
 
 
 def done_on(parcel: bytes, number: int, part: Any, argument: Any) -> Any:
@@ -72,7 +66,7 @@ class WorkerParts(Parts):
     def _tasks(self, work: Work, arguments: Sequence[Any] | None, places: Sequence[int]) -> dict[int, Delayed]:
         """Return a task for every place; the parcel of the work is one more task, so that a worker gets it once."""
         name = f"{task_name(work)}-{uuid4().hex}"
-        parcel = self._parcel(packed(work), name)
+        parcel = self._cluster.parcel(packed(work), name)
         sent: dict[int, Any] = {place: None if arguments is None else as_sent(arguments[place]) for place in places}
         if sum(len(argument) for argument in sent.values() if isinstance(argument, bytes)) > SENT_BYTES:
             sent = self._sent(sent, name)
@@ -81,16 +75,6 @@ class WorkerParts(Parts):
             place: do(parcel, self._numbers[place], self._objects[place], sent[place], dask_key_name=f"{name}-{place}")
             for place in places
         }
-
-    def _parcel(self, content: bytes, name: str) -> Any:
-        """Return bytes as a task; many of them are sent before the others, in pieces of moderate size."""
-        if len(content) <= SENT_BYTES:
-            return delayed(as_it_is)(content, dask_key_name=f"parcel-{name}")
-        pieces: list[Any] = []
-        for first in range(0, len(content), SENT_BYTES):
-            piece = delayed(as_it_is)(content[first : first + SENT_BYTES], dask_key_name=f"piece-{name}-{first}")
-            pieces += self._cluster.computed([piece])
-        return self._cluster.computed([delayed(b"".join)(pieces, dask_key_name=f"parcel-{name}")])[0]
 
     def _sent(self, arguments: dict[int, Any], name: str) -> dict[int, Any]:
         """Return arguments as they are known to the cluster, sent in messages of moderate size."""

@@ -23,6 +23,7 @@ from ...kernels import (
     Hellinger,
     Intersection,
     JensenShannon,
+    Kernel,
     Laplacian,
     Linear,
     Maclaurin,
@@ -34,6 +35,7 @@ from ...kernels import (
     VovkReal,
 )
 from ...kernels.algebra import Product, Scaled, Sum
+from ...kernels.column_bandwidths import ColumnBandwidths
 from ...kernels.composition import Composition, DistanceComposition
 from ...kernels.families import DotProduct, ShiftInvariant
 from .. import namespace as xp
@@ -43,13 +45,13 @@ from ..symbol import ROWS, Symbol
 Matrix = NDArray[np.float64]
 
 
-def kernel_values(X: Symbol, kernel: Any, landmarks: Any) -> Symbol:
+def kernel_values(X: Symbol, kernel: Kernel, landmarks: Any) -> Symbol:
     """The values of a kernel for rows in float64 and landmarks."""
     return gram(kernel, X, landmarks.toarray() if sp.issparse(landmarks) else landmarks)
 
 
 @singledispatch
-def gram(kernel: Any, X: Symbol, L: Matrix) -> Symbol:
+def gram(kernel: Kernel, X: Symbol, L: Matrix) -> Symbol:
     """The values of a kernel for rows and landmarks."""
     if isinstance(kernel, DotProduct):
         return value(kernel, X @ L.T)
@@ -57,19 +59,19 @@ def gram(kernel: Any, X: Symbol, L: Matrix) -> Symbol:
 
 
 @singledispatch
-def value(kernel: Any, t: Symbol) -> Symbol:
+def value(kernel: Kernel, t: Symbol) -> Symbol:
     """f(t) of a dot-product kernel."""
     raise NotExportedError(f"the kernel {kernel!r} has no formula in standard operators")
 
 
 @singledispatch
-def radial(kernel: Any, squares: Symbol) -> Symbol:
+def radial(kernel: Kernel, squares: Symbol) -> Symbol:
     """g of the squared distances, for a kernel that is a function of them."""
     raise NotExportedError(f"the kernel {kernel!r} has no formula in standard operators")
 
 
 @singledispatch
-def diagonal(kernel: Any, X: Symbol) -> Symbol:
+def diagonal(kernel: Kernel, X: Symbol) -> Symbol:
     """k(x, x) of rows in float64."""
     if isinstance(kernel, DotProduct):
         return value(kernel, xp.sum(X * X, axis=1))
@@ -132,7 +134,7 @@ def squared_distances(X: Symbol, L: Matrix) -> Symbol:
     return xp.maximum(norms - 2.0 * (rows @ others.T), 0.0)
 
 
-def coordinates(kernel: Any, X: Any) -> Any:
+def coordinates(kernel: ColumnBandwidths, X: Any) -> Any:
     """Rows with every column in units of its bandwidth."""
     return X if kernel.factors is None else X * kernel.factors
 
@@ -142,9 +144,8 @@ def over_columns(term: Callable[[Symbol, Matrix], Symbol], X: Symbol, L: Matrix)
     return [term(X[:, place : place + 1], L[:, place]) for place in range(L.shape[1])]
 
 
-@gram.register(Gaussian)
-@gram.register(Matern)
-def _(kernel: Any, X: Symbol, L: Matrix) -> Symbol:
+@gram.register
+def _(kernel: Gaussian | Matern, X: Symbol, L: Matrix) -> Symbol:
     return radial(kernel, squared_distances(coordinates(kernel, X), coordinates(kernel, L)))
 
 
@@ -243,11 +244,8 @@ def _(kernel: Hellinger, X: Symbol, L: Matrix) -> Symbol:
     return xp.sqrt(X) @ np.sqrt(L).T
 
 
-@diagonal.register(AdditiveChi2)
-@diagonal.register(Intersection)
-@diagonal.register(JensenShannon)
-@diagonal.register(Hellinger)
-def _(kernel: Any, X: Symbol) -> Symbol:
+@diagonal.register
+def _(kernel: AdditiveChi2 | Intersection | JensenShannon | Hellinger, X: Symbol) -> Symbol:
     return xp.sum(X, axis=1)
 
 

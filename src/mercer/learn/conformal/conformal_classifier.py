@@ -7,13 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._array import to_numpy
 from ..._checks import check_choice, check_probability
 from ..._random import RandomState, Stream, as_seed
-from ...data.block import part_of
 from ...gpu.exchange import in_kind_of_rows
+from ...scale import lazily
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
 from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
@@ -21,6 +21,7 @@ from ..targets.labels import checked_labels
 from .groups import known_codes, learned_groups, warn_of_small
 from .order_statistics import bound
 from .rows_in_memory import check_splittable, rows_in_memory
+from .splittable_rows import RowsHere, splittable
 
 Matrix = NDArray[np.float64]
 
@@ -123,8 +124,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Dask collection
+            The rows. Of a Dask collection, the rows that are set aside come to this process.
         y : array-like of shape (n_samples,), default=None
             The labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -141,27 +142,23 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         self.check_arguments()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        X, labels = rows_in_memory(X), checked_labels(column_or_1d(to_numpy(y), warn=True))
-        check_consistent_length(X, labels)
+        given = splittable(X, y, sample_weight)
+        labels = checked_labels(given.targets)
+        check_consistent_length(X if isinstance(given, RowsHere) else labels, labels)
         known, codes = learned_groups(groups, len(labels))
-        weight = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(to_numpy(sample_weight), labels, dtype=np.float64, ensure_non_negative=True)
-        )
         self.seed_ = as_seed(self.random_state)
         order = Stream(self.seed_, "conformal").permutation(len(labels))
-        order = order if weight is None else order[weight[order] > 0.0]
+        order = order if given.weight is None else order[given.weight[order] > 0.0]
         count = int(np.ceil(float(self.holdout) * len(order)))
         if not 0 < count < len(order):
             raise ValueError(
                 f"holdout={self.holdout:g} of n_samples={len(order)} leaves no rows to train on or none to set aside"
             )
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
-        model, own = clone(self.estimator), None if weight is None else weight[kept]
+        model = clone(self.estimator)
         with inner_fit(self, model):
-            model.fit(part_of(X, kept), labels[kept], own, classes=np.unique(labels[order]))
-        scores = self._scores(model, part_of(X, aside))
+            given.fit(model, kept, classes=np.unique(labels[order]))
+        scores = self._scores(model, given.rows(aside))
         self.estimator_, self.classes_ = model, model.classes_
         self.scores_ = scores[np.arange(count), np.searchsorted(model.classes_, labels[aside])]
         self.groups_, self.group_codes_, self.is_grouped_ = known, codes[aside], groups is not None
@@ -211,6 +208,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
+    @lazily
     @in_kind_of_rows
     def predict_set(self, X: Any, coverage: float | None = None, groups: Any = None) -> NDArray[np.bool_]:
         """Return the sets of classes of rows.

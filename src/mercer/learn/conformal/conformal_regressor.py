@@ -7,13 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._array import to_numpy
 from ..._checks import check_choice, check_probability, check_whole
 from ..._random import RandomState, Stream, as_seed
 from ...data.block import part_of
 from ...gpu.exchange import in_kind_of_rows
+from ...scale import lazily
 from ..argument_types import WeightArgument
 from ..map_choice import is_exact
 from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
@@ -23,6 +24,7 @@ from .groups import known_codes, learned_groups, warn_of_small
 from .left_out_machines import LeftOutMachines, without_each, without_folds
 from .order_statistics import bound, rank, smallest
 from .rows_in_memory import check_splittable, rows_in_memory
+from .splittable_rows import RowsHere, SplittableRows, splittable
 
 Matrix = NDArray[np.float64]
 
@@ -159,8 +161,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or data frame
-            The rows.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Dask collection
+            The rows. Of a Dask collection, the rows that are set aside come to this process.
         y : array-like of shape (n_samples,), default=None
             The targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -176,35 +178,36 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         self.check_arguments()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        X, targets = rows_in_memory(X), checked_targets(column_or_1d(to_numpy(y), warn=True))
-        check_consistent_length(X, targets)
-        weight = (
-            None
-            if sample_weight is None
-            else _check_sample_weight(to_numpy(sample_weight), targets, dtype=np.float64, ensure_non_negative=True)
-        )
+        given = splittable(X, y, sample_weight)
+        targets = checked_targets(given.targets)
+        check_consistent_length(X if isinstance(given, RowsHere) else targets, targets)
         known, codes = learned_groups(groups, len(targets))
         self.seed_ = as_seed(self.random_state)
         order = Stream(self.seed_, "conformal").permutation(len(targets))
-        order = order if weight is None else order[weight[order] > 0.0]
-        method = self._method(len(targets))
+        order = order if given.weight is None else order[given.weight[order] > 0.0]
+        method = self._method(given)
         if method == "split":
-            rows = self._fit_split(X, targets, weight, order)
+            rows = self._fit_split(given, targets, order)
         else:
-            rows = self._fit_left_out(method, X, targets, weight, order)
+            rows = self._fit_left_out(method, given, targets, order)
         self.method_, self.groups_, self.group_codes_ = method, known, codes[rows]
         self.is_grouped_ = groups is not None
         warn_of_small(known, self.group_codes_, float(self.coverage), self.is_grouped_)
         return self
 
-    def _method(self, n_rows: int) -> str:
+    def _method(self, given: SplittableRows) -> str:
+        is_here = isinstance(given, RowsHere)
+        if self.method == "cv+" and not is_here:
+            raise ValueError("method='cv+' needs all rows in memory: use method='split' with Dask collections")
         if self.method != "auto":
             return self.method
         if not self._sums_suffice:
             return "split"
-        return "jackknife+" if n_rows <= MOST_EACH else "cv+"
+        if len(given.targets) <= MOST_EACH:
+            return "jackknife+"
+        return "cv+" if is_here else "split"
 
-    def _fit_split(self, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
+    def _fit_split(self, given: SplittableRows, y: Matrix, order: NDArray[Any]) -> NDArray[Any]:
         """Fit to most rows; return the numbers of those that were set aside."""
         count = int(np.ceil(float(self.holdout) * len(order)))
         if not 0 < count < len(order):
@@ -214,28 +217,28 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
         self.estimator_ = clone(self.estimator)
         with inner_fit(self, self.estimator_):
-            self.estimator_.fit(part_of(X, kept), y[kept], None if weight is None else weight[kept])
+            given.fit(self.estimator_, kept)
         self.left_out_: LeftOutMachines | None = None
-        low, high = self._outermost(part_of(X, aside))
+        low, high = self._outermost(given.rows(aside))
         self.residuals_ = np.maximum(low - y[aside], y[aside] - high)
         return aside
 
-    def _fit_left_out(self, method: str, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
+    def _fit_left_out(self, method: str, given: SplittableRows, y: Matrix, order: NDArray[Any]) -> NDArray[Any]:
         """Fit to all rows and leave some out; return their numbers."""
         self.estimator_ = clone(self.estimator).set_params(keep_statistics=True)
         with inner_fit(self, self.estimator_):
-            self.estimator_.fit(X, y, weight)
+            given.fit(self.estimator_)
+        chosen = np.sort(order[:MOST_EACH] if method == "jackknife+" else order)
+        weights = None if given.weight is None else given.weight[chosen]
         if method == "jackknife+":
-            chosen = np.sort(order[:MOST_EACH])
-            own = np.ones(len(chosen)) if weight is None else weight[chosen]
-            left_out = without_each(self.estimator_, part_of(X, chosen), y[chosen], own)
+            own = np.ones(len(chosen)) if weights is None else weights
+            left_out = without_each(self.estimator_, given.rows(chosen), y[chosen], own)
         elif len(order) < 2:
             raise ValueError(f"method='cv+' needs at least two rows of positive weight, found n_samples={len(order)}")
         else:
-            chosen, folds = np.sort(order), np.empty(len(y), dtype=np.int64)
+            folds = np.empty(len(y), dtype=np.int64)
             folds[order] = np.arange(len(order)) % min(int(self.n_folds), len(order))
-            weights = None if weight is None else weight[chosen]
-            left_out = without_folds(self.estimator_, part_of(X, chosen), y[chosen], weights, folds[chosen])
+            left_out = without_folds(self.estimator_, given.rows(chosen), y[chosen], weights, folds[chosen])
         self.left_out_, self.residuals_ = left_out, np.abs(left_out.residuals)
         if not self.estimator.keep_statistics:  # the sums are no longer needed
             self.estimator_.set_params(keep_statistics=False).statistics_ = None
@@ -262,6 +265,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
+    @lazily
     @in_kind_of_rows
     def predict_interval(self, X: Any, coverage: float | None = None, groups: Any = None) -> Matrix:
         """Return the intervals of rows.

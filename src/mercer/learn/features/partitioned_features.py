@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._caller import warn_caller
+from ..._figures import size
 from ...data import PartitionedTable, Parts, Table
 from ...data.partitions import Sums, added
 from ...maps import FeatureMap
@@ -211,6 +213,16 @@ class PartitionedRoom:
         return whole if count == self._width else whole.first(count)
 
 
+def warn_of_little_room(parts: Parts, needed: int) -> None:
+    """Issue a warning if features of so many bytes are to be kept by workers that have less memory."""
+    room = parts.room  # it changes when workers come and go
+    if room is not None and needed > room:
+        warn_caller(
+            f"the workers will keep features of {size(needed)} between passes, but have room for {size(room)}: "
+            "Dask writes the rest to disk. Give the learner less memory= to compute features again in every pass"
+        )
+
+
 # -- work on the features of one partition -----------------------------------------------------------------------------
 
 
@@ -274,6 +286,8 @@ def transposed_of(part: HeldPart, given: tuple[NDArray[Any], RowNumbers | None])
     R, rows = given
     if rows is None:
         return (part.features.transposed(R, "gradient"),)
+    if not len(rows):
+        return (np.zeros((part.features.width, R.shape[1])),)
     whole = np.zeros((part.rows.n_rows, R.shape[1]), dtype=R.dtype)
     whole[rows] = R
     return (part.features.transposed(whole, "gradient", rows),)
@@ -286,6 +300,8 @@ def bent_part(part: HeldPart, given: tuple[Bend, RowNumbers | None]) -> tuple[He
 
 def curved_of(W: Matrix, bent: tuple[HeldPart, Bend, RowNumbers | None], argument: None) -> Sums:
     part, bend, rows = bent
+    if rows is not None and not len(rows):
+        return (np.zeros(W.shape),)
     return (part.features.curved(W, bend, "products", rows),)
 
 

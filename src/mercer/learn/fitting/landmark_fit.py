@@ -26,7 +26,7 @@ from ..passes.fit_passes import limit_of
 from ..protocols import LinearMachine
 from ..solvers.choice import WITH_CORNERS
 from ..solvers.landmarks import ROUNDING, LandmarkFeatures, LandmarkNewton
-from .placement import PROCESSOR, Placement, placement_of
+from .placement import Placement, is_on_processor, placement_of
 
 Matrix = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ class LandmarkFit(NamedTuple):
         """The features of a map of kernel values, for a solver."""
         design = self.place.landmark_features(map, values, self.n_jobs)
         held = float(values.n_rows) * values.n_features * values.dtype.itemsize
-        if self.place is PROCESSOR and held < self.most_bytes:  # so that they are not computed again in every pass
+        if is_on_processor(self.place) and held < self.most_bytes:  # so that they are not computed again in every pass
             design.spare_bytes = self.most_bytes - held
         return design
 

@@ -19,12 +19,13 @@ from ..estimates.memory_estimates import room_for_features
 from ..features.device_features import LEFT_FREE, DeviceFeatures, DeviceHeld, DeviceStreamed
 from ..features.device_kernel_matrix import DeviceKernelMatrix, landmark_gram
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures, values_of
-from ..features.partitioned_features import PartitionedFeatures, PartitionedRoom, made
+from ..features.partitioned_features import PartitionedFeatures, PartitionedRoom, made, warn_of_little_room
 from ..features.prepared_rows import PreparedRows
 from ..passes.fit_passes import Passes
 from ..protocols import LinearMachine
 from ..solvers.device_landmarks import DeviceLandmarkFeatures, DeviceRoot
 from ..solvers.landmarks import LandmarkFeatures, LandmarkRoot
+from ..solvers.partitioned_landmarks import PartitionedLandmarkFeatures
 from ..solvers.row_ridge import HeldKernelMatrix, KernelMatrix
 from .exact_rows import ExactRows
 
@@ -175,12 +176,16 @@ class OnPartitions:
         self.table, self.there = table, there
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
-        """Bytes that features may take in all partitions together."""
-        whole = self.table.parts.room
-        return self.there.room(model, work, memory) if whole is None else min(whole, as_bytes(model.memory))
+        """Bytes that features may take in all partitions together.
+
+        They are up to the learner alone: with the memory of the workers, the bits of a model would depend on their
+        number.
+        """
+        return room_for_features(model, work, memory)
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> PartitionedRoom:
         """Allocate the features of all rows."""
+        warn_of_little_room(self.table.parts, rows.n_rows * width * rows.dtype.itemsize)
         make = partial(room_there, self.there, width, intercept, self.table.parts.threads(n_jobs))
         return PartitionedRoom(rows, make, self.there.fill, width, intercept, n_jobs, None)
 
@@ -205,7 +210,8 @@ class OnPartitions:
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
         """The features of a map of kernel values, for a solver, which is here."""
-        return PROCESSOR.landmark_features(map, values, n_jobs)
+        assert isinstance(values, PartitionedFeatures)
+        return PartitionedLandmarkFeatures(values, landmark_root(map, values.precision, n_jobs))
 
     def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
         """Return the kernel matrix of the rows of a map, which are few."""
@@ -231,6 +237,11 @@ def placement_of(passes: Passes) -> Placement:
     """Where the fit of these passes does its arithmetic."""
     place: Placement = PROCESSOR if passes.device is None else OnDevice(passes.device)
     return place if passes.partitions is None else OnPartitions(passes.partitions, place)
+
+
+def is_on_processor(place: Placement) -> bool:
+    """Whether features are made by the CPU, here or where the partitions are."""
+    return place is PROCESSOR or (isinstance(place, OnPartitions) and place.there is PROCESSOR)
 
 
 def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:

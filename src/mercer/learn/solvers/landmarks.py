@@ -79,6 +79,9 @@ class LandmarkRoot:
         self._gram: Values | None = None
         self._single: Triangular | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"factor": self.factor, "_gram": None, "_single": None}  # the others are made again where they are used
+
     def single(self) -> Triangular:
         """Return T in float32: half the memory traffic, for products whose errors the next Newton step corrects."""
         if self._single is None:
