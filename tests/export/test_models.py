@@ -204,6 +204,14 @@ def test_a_model_without_probabilities_has_no_such_output():
     assert set(run(model, X)) == {"label", "decision_values"}
 
 
+@pytest.mark.parametrize("name", ["Nystrom", "RandomFourier", "TaylorSketch"])
+def test_no_rows_have_no_answers(name):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = KernelClassifier("gaussian(0.2)", map=name, C=1.0, n_components=16, random_state=0).fit(X, X[:, 0] > 0.0)
+    found = run(model, X[:0])
+    assert {output: values.shape[0] for output, values in found.items()} == dict.fromkeys(found, 0)
+
+
 def test_one_row_and_many(tmp_path):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     map = RandomFourier(n_components=16, random_state=0).fit(X)
@@ -218,7 +226,7 @@ def test_facts_and_names():
     assert facts == {"mercer": mercer.__version__, "model": "RandomFourier", "columns": '["length", "width"]'}
     assert json.loads(facts["columns"]) == list(frame)
     assert [one.version for one in made.opset_import] == [18]
-    onnx.checker.check_model(made, full_check=True)  # infers every shape, which must agree with those declared
+    onnx.checker.check_model(made, full_check=True)  # infers every shape, which must agree with the declared ones
 
 
 def test_a_frame_of_numbers_is_a_matrix():

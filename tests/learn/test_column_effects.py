@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer.kernels import AdditiveChi2, Gaussian, Linear, Polynomial
+from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Linear, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor
 
 STEP = 1e-5
@@ -161,6 +161,22 @@ def test_explanations_add_up(map):
     inside = ~model.extrapolates(X[50:80])
     expected = model.predict(X[50:80]) - at_centre
     np.testing.assert_allclose(found.sum(axis=1)[inside], expected[inside], rtol=1e-6, atol=1e-6)
+
+
+def test_explanations_add_up_across_kinks():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    Y = np.stack([np.sin(X[:, 0]), np.abs(X[:, 1])], axis=1)
+    model = KernelRegressor(Laplacian(1.0), map="nystrom", n_components=30, alpha=0.1, preparation=None)
+    model.set_params(extrapolate="free").fit(X, Y)
+    start = X.mean(axis=0, keepdims=True)
+    expected = model.predict(X) - model.predict(start)
+    few, more = (model.explain(X, baseline=start, n_points=count) for count in (16, None))
+    off, left = (np.abs(found.sum(axis=2) - expected) / np.abs(found).sum(axis=2) for found in (few, more))
+    assert off.max() > 0.1
+    assert left.max() < 0.02
+    assert np.median(left) < 1e-3
+    smooth = model.set_params(kernel=Gaussian(0.1)).fit(X, Y)
+    np.testing.assert_array_equal(smooth.explain(X), smooth.explain(X, n_points=16))
 
 
 def test_explanations_begin_at_the_landmarks_or_at_the_rows():

@@ -11,6 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 import mercer
 from mercer.kernels import Cauchy, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.learn import KernelRegressor
+from mercer.learn.solvers.posterior import semidefinite_root
 
 NEW = np.random.default_rng(9).uniform(-4.0, 4.0, size=(15, 2))
 
@@ -66,7 +67,7 @@ def test_the_likelihood_is_that_of_scikit_learn():
 
 
 def test_a_constant_has_a_flat_prior():
-    """The density of differences between targets, whatever their mean: an orthogonal basis of what adds up to 0."""
+    """The density of differences between targets, whatever their mean: a basis of vectors that add up to 0."""
     X, y = rows()
     model = exact(0.3, fit_intercept=True).fit(X, y + 1000.0)
     basis = np.linalg.qr(np.column_stack([np.ones(60), np.eye(60)[:, 1:]]))[0][:, 1:]
@@ -201,9 +202,40 @@ def test_samples_on_landmarks_are_spread_as_deviations_tell():
     np.testing.assert_allclose(drawn.std(axis=2), deviation, rtol=5.0 / np.sqrt(2 * 20_000))
 
 
+@pytest.mark.parametrize("noise", [False, True])
+def test_samples_vary_together_with_what_landmarks_miss(noise):
+    X, y = rows()
+    model = exact(0.05, Matern(0.5, length_scale=2.0)).fit(X, y)
+    covariance = model.predict(NEW, return_cov=True)[1] - (0 if noise else model.posterior().noise[0] * np.eye(15))
+    drawn, variance = model.sample_y(NEW, 20_000, random_state=3, noise=noise), np.diag(covariance)
+    spread = np.sqrt((np.outer(variance, variance) + covariance**2) / 20_000)
+    assert np.abs((np.cov(drawn) - covariance) / spread).max() < 5.0
+
+
+def test_samples_of_many_rows_are_spread_as_deviations_tell(monkeypatch):
+    monkeypatch.setattr("mercer.learn.regressor.JOINT_ROWS", 14)
+    X, y = rows()
+    model = exact(0.3, n_components=25).fit(X, y)
+    drawn = model.sample_y(NEW, 20_000)
+    np.testing.assert_allclose(
+        drawn.std(axis=1), model.predict(NEW, return_std=True)[1], rtol=5.0 / np.sqrt(2 * 20_000)
+    )
+    smooth = model.sample_y(NEW, 20_000, noise=False)
+    assert (smooth.std(axis=1) < drawn.std(axis=1)).all()
+
+
+def test_roots_of_semidefinite_matrices():
+    half = np.random.default_rng(0).normal(size=(9, 4))
+    root = semidefinite_root(half @ half.T)
+    np.testing.assert_allclose(root @ root.T, half @ half.T, atol=1e-10)
+    assert (semidefinite_root(np.zeros((3, 3))) == 0.0).all()
+    assert semidefinite_root(np.zeros((0, 0))).shape == (0, 0)
+
+
 def test_samples_are_functions_of_the_seed():
     X, y = rows()
-    model = exact(0.3).fit(X, y)
+    fourier = mercer.RandomFourier(Gaussian(0.3), n_components=30, random_state=0)
+    model = KernelRegressor(map=fourier, alpha=0.3, keep_statistics=True, preparation=None).fit(X, y)
     few, many = model.sample_y(NEW, 2, random_state=5), model.sample_y(NEW, 6, random_state=5)
     np.testing.assert_allclose(few, many[:, :2], rtol=1e-12)
     assert not np.allclose(few, model.sample_y(NEW, 2, random_state=6))

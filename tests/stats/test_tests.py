@@ -86,6 +86,19 @@ def test_permutations_of_hsic_are_those_of_the_formula():
     assert np.quantile(found.null, 0.9) == pytest.approx(np.quantile(naive, 0.9), rel=0.1)
 
 
+@pytest.mark.parametrize("as_rows", [np.asarray, pd.DataFrame, sp.csr_array])
+def test_rows_that_are_all_equal_show_no_difference(as_rows):
+    rows = as_rows(np.ones((30, 2)))
+    assert mmd_test(rows, rows, random_state=0).pvalue == 1.0
+    assert mmd_test(rows, as_rows(np.zeros((30, 2))), random_state=0).pvalue == 0.001
+
+
+@pytest.mark.parametrize("method", ["permutation", "wild"])
+def test_a_constant_depends_on_nothing(method):
+    x = np.random.default_rng(0).normal(size=30)
+    assert hsic_test(np.full(30, 0.1), x, method=method, random_state=0).pvalue == 1.0
+
+
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 

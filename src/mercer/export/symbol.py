@@ -161,6 +161,8 @@ class Symbol(Traced):
 
     def __matmul__(self, other: Any) -> Symbol:
         other = self.tracing.constant(other) if isinstance(other, np.ndarray) else other
+        if other.ndim == 1:  # onnxruntime has no products of a vector with no rows at all
+            return (self @ other[:, None]).reshape(*self.shape[:-1])
         ours, theirs = common(self, other)
         return ours.node("MatMul", theirs, shape=(*self.shape[:-1], *other.shape[1:]))
 

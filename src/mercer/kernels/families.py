@@ -217,6 +217,14 @@ class Radial(ShiftInvariant):
         in_coordinates = 2.0 * (slopes.sum(axis=1)[:, None] * (X - origin) - slopes @ (Y - origin))
         return self.coordinates(in_coordinates)  # the chain rule: coordinates multiplies columns
 
+    def column_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        X, Y = self.coordinates(X), self.coordinates(Y)
+        slopes, origin = weights * self.radial_slope(Distances(Y)(X)), Y.mean(axis=0)
+        X, Y = X - origin, Y - origin
+        # Twice the squared differences of a column, as both rows are stretched, summed over pairs.
+        apart = slopes.sum(axis=1) @ X**2 + slopes.sum(axis=0) @ Y**2 - 2.0 * (X * (slopes @ Y)).sum(axis=0)
+        return np.asarray(2.0 * apart)
+
     @property
     def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):

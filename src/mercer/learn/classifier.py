@@ -71,7 +71,7 @@ from .left_out.decision_values import NEAREST, left_out_each
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
+from .moment_machine import MomentMachine, Factor, Sample, Tried, can_add_rows
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
@@ -118,7 +118,7 @@ MARGINS = 30.0
 """The size of decision values that limits rounding of products: 0.003 of the margin hardly changes a probability."""
 
 
-class KernelClassifier(ClassifierMixin, AdditiveMachine):
+class KernelClassifier(ClassifierMixin, MomentMachine):
     r"""Classification with a kernel, in time and memory linear in the number of rows.
 
     Use it to predict classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the

@@ -123,8 +123,11 @@ def likelihood_gradient(
 
     def add(X: Matrix, weights: Matrix) -> None:
         nonlocal columns
-        columns = columns + kernel.column_gradients(X, landmarks, weights)
-        for name, found in kernel.field_gradients(X, landmarks, weights).items():
+        here = kernel.column_gradients(X, landmarks, weights)
+        columns = columns + here
+        stretches = bool(kernel.scale_powers)
+        of_fields = kernel.fields_that_stretch(here) if stretches else kernel.field_gradients(X, landmarks, weights)
+        for name, found in of_fields.items():
             fields[name] = fields.get(name, np.zeros(())) + found
 
     for X, Z, Y, weight in parts:

@@ -76,7 +76,7 @@ class Tried(NamedTuple):
     """If they were counted, the share of rows that each of them classifies correctly."""
 
 
-class AdditiveMachine(ColumnEffects, ABC):
+class MomentMachine(ColumnEffects, ABC):
     """A machine whose coefficients follow from the moments of features and targets."""
 
     keep_statistics: bool
@@ -368,7 +368,7 @@ class AdditiveMachine(ColumnEffects, ABC):
 
         Returns
         -------
-        AdditiveMachine
+        MomentMachine
             The learner itself.
         """
         self.check_arguments()
@@ -474,7 +474,7 @@ class AdditiveMachine(ColumnEffects, ABC):
 
         Returns
         -------
-        AdditiveMachine
+        MomentMachine
             The learner itself.
         """
         held = self._held()
@@ -494,12 +494,12 @@ class AdditiveMachine(ColumnEffects, ABC):
 
         Parameters
         ----------
-        other : AdditiveMachine
+        other : MomentMachine
             A learner of the same kind, with its sums, which ``partial_fit`` and ``keep_statistics=True`` keep.
 
         Returns
         -------
-        AdditiveMachine
+        MomentMachine
             The learner itself.
         """
         if not isinstance(other, type(self)):
@@ -744,7 +744,7 @@ class AdditiveMachine(ColumnEffects, ABC):
         """Raise a ValueError if attributes for this many targets are missing or have another size."""
 
 
-def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
+def shown_part(machine: MomentMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
     """The kept rows of one partition."""
     rows, fresh = how.of(table), kept.fresh()
     for chunk in rows.chunks(chunk_rows(machine.map_.n_components_, rows.dtype.itemsize)):

@@ -51,7 +51,7 @@ from .likelihood_gradient import LikelihoodGradient, LikelihoodSlopes, likelihoo
 from .losses import TargetLoss
 from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .moment_machine import MomentMachine, Factor, can_add_rows
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
@@ -60,7 +60,7 @@ from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_
 from .solvers.conjugate_gradients import solver_for
 from .solvers.evidence import Evidence, most_evident
 from .solvers.newton import Report, Solution
-from .solvers.posterior import Posterior
+from .solvers.posterior import Posterior, semidefinite_root
 from .solvers.ridge import N_ALPHAS, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets.regression_losses import (
@@ -82,6 +82,8 @@ SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 LIKELIHOOD_ROWS = 1024
 """The number of rows whose contribution to the gradient of the likelihood is computed at once."""
+JOINT_ROWS = 2048
+"""The largest number of rows for which what landmarks miss is drawn together: the time grows with its cube."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -90,7 +92,7 @@ ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
 """The attributes that an iterative solver sets."""
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
     r"""Regression with a kernel, in time and memory linear in the number of rows.
 
     Use it to predict numbers. It minimises
@@ -1088,6 +1090,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def _covariances(self, X: Any) -> Matrix:
         posterior = self.posterior()
+        found = posterior.covariance(*self._features_and_missed(X))
+        return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
+
+    def _features_and_missed(self, X: Any) -> tuple[Matrix, Matrix | None]:
+        """Return the features of rows, and the part of their kernel matrix that these miss, if it is known."""
         table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
         parts = [
             Block(placed(table, self.preparation_, block.X, range(first, first + block.X.shape[0])), None, None)
@@ -1097,11 +1104,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         count = int(rows.shape[0])
         check_room(3 * 8 * count**2, f"the covariance of {count} rows", None)
         Z = self.features_of(rows, 0).astype(np.float64, copy=False)
-        missed = None
-        if self._misses_kernel:
-            missed = self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
-        found = posterior.covariance(Z, missed)
-        return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
+        if not self._misses_kernel:
+            return Z, None
+        return Z, self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
 
     @in_kind_of_rows
     def sample_y(
@@ -1110,7 +1115,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         """Draw targets of rows from their distribution given the rows of ``fit``.
 
         Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
-        linear in the number of rows. It needs the same sums as standard deviations.
+        linear in the number of rows. What landmarks miss of the kernel is drawn together for up to 2,048 rows, whose
+        covariance is then that of ``predict`` with ``return_cov``; of more rows, for each row by itself. It needs the
+        same sums as standard deviations.
 
         Parameters
         ----------
@@ -1122,8 +1129,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             The seed. If more samples are drawn, the first ones remain the same.
         noise : bool, default=True
             Whether samples are new observations, with the deviations that ``predict`` returns with ``return_std``. If
-            False, they are the smooth functions behind the observations, without the part of the kernel that landmarks
-            miss, for which there is no cheap function.
+            False, they are the functions behind the observations; of more than 2,048 rows without the part of the
+            kernel that landmarks miss, for which there is no cheap function.
 
         Returns
         -------
@@ -1154,9 +1161,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         flat = drawn.reshape(targets * n_samples, -1), constants.ravel()
         y = self.linear_values(X, *flat, np.float64, size, within=self.predicted_region)
         y = y.reshape(len(y), targets, n_samples)
-        if noise:
-            missed = self._by_rows(X, self._missed_or_none) if self._misses_kernel else 0.0
-            variance = posterior.noise * (1.0 + np.reshape(missed, (-1, 1)) / posterior.alpha)
+        variance = posterior.noise * np.ones((len(y), 1)) if noise else None
+        if self._misses_kernel and len(y) <= JOINT_ROWS:
+            turns = rng.child("missed").normals((n_samples, targets, len(y))).transpose(2, 1, 0)
+            missed = self._features_and_missed(X)[1]
+            assert missed is not None
+            root = semidefinite_root(missed)
+            y += np.sqrt(posterior.noise / posterior.alpha)[:, None] * np.tensordot(root, turns, axes=1)
+        elif self._misses_kernel and noise:
+            each = self._by_rows(X, self._missed_or_none)
+            variance = posterior.noise * (1.0 + each[:, None] / posterior.alpha)
+        if variance is not None:
             normals = rng.child("noise").normals((n_samples, targets, len(y)))
             y += np.sqrt(variance)[:, :, None] * normals.transpose(2, 1, 0)
         return y[:, 0] if self._single else y

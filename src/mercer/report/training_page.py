@@ -24,7 +24,7 @@ from .model_charts import alphas_picture, errors_picture, path_picture, widths_p
 from .page import alarm, cards, details, facts, figure, page, paragraph, section, table, wide
 from .pictures import pictures
 from .scores import Score
-from .what_if import Study
+from .what_if import Study, penalty_name
 
 
 class Usage(NamedTuple):
@@ -240,8 +240,7 @@ def _learner(model: Any) -> str:
 
 def _rule(model: Any) -> str:
     """Describe how the penalty was chosen, if a rule chose it."""
-    asked = model.C if isinstance(model, KernelClassifier) else model.alpha
-    rule = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(asked)
+    rule = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(getattr(model, penalty_name(model)))
     return f", by {RULES[rule]}" if rule in RULES else ""
 
 
@@ -285,7 +284,7 @@ def _penalty(model: Any, studied: Study | None) -> str:
         return section("Regularisation", paragraph(said), pictures(shown))
     if studied is None or not studied.path:
         return ""
-    name = "C" if isinstance(model, KernelClassifier) else "alpha"
+    name = penalty_name(model)
     sense = (
         "Large values of C fit the training rows closely, small ones smooth."
         if name == "C"

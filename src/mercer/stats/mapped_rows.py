@@ -23,6 +23,8 @@ from ..maps.fitted_map import equal_parameters
 from ..maps.row_checks import check_rows
 from ..maps.table_input import feature_blocks, rows_to_fit
 
+USUAL = Gaussian("median")
+"""The kernel if none is given."""
 LEARNED_ROWS = 4096
 """The number of rows from which the bandwidth and the landmarks are learned."""
 CHUNK_ROWS = 1024
@@ -33,7 +35,7 @@ def map_for(kernel: Any, n_components: int, n_jobs: int | None) -> FeatureMap:
     """Return the map for a kernel, not fitted; a map is returned as it is."""
     if isinstance(kernel, FeatureMap):
         return clone(kernel)
-    kernel = Gaussian("median") if kernel is None else kernel
+    kernel = USUAL if kernel is None else kernel
     return Nystrom(kernel, n_components=n_components, landmarks="rpcholesky", n_jobs=n_jobs)
 
 
@@ -69,6 +71,8 @@ def learn_map(map: FeatureMap, samples: Sequence[Any], seed: int) -> NDArray[np.
     starts = np.cumsum([0, *counts])
     taken = [numbers[(start <= numbers) & (numbers < end)] - start for start, end in pairwise(starts)]
     sample = stacked([one.take(chosen) for one, chosen in zip(rows, taken, strict=True) if len(chosen)])
+    if map.kernel == USUAL and not abs(sample.max(axis=0) - sample.min(axis=0)).max() > 0.0:
+        map.set_params(kernel=Gaussian(1.0))  # rows that are all equal have no distances, so any bandwidth does
     map.fit_rows(ArrayRows(sample, rng.child("rows")), seed)
     return features(map.fitted_, sample, map.n_jobs).mean(axis=0, dtype=np.float64)
 

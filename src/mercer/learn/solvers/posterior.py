@@ -19,6 +19,9 @@ from .ridge import cholesky
 
 Matrix = NDArray[np.float64]
 
+NEGLIGIBLE = 1e-12
+"""A variance that is left in a covariance is rounding up to this, relative to the largest."""
+
 
 class Posterior(NamedTuple):
     """The uncertainty of predictions: noise about the fit, and uncertainty of the coefficients.
@@ -122,3 +125,12 @@ class Posterior(NamedTuple):
         drawn = solved.T.reshape(turns.shape) * deviation[:, :, None]
         shifts = rng.child("constants").normals((count, targets)).T
         return coef[:, None] + drawn, shifts * deviation * np.sqrt(self.of_intercept)
+
+
+def semidefinite_root(covariance: Matrix) -> Matrix:
+    """Return R with R R' equal to a positive semidefinite matrix, apart from what is rounding of its diagonal."""
+    scale = float(np.diag(covariance).max(initial=0.0))
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(covariance, tol=NEGLIGIBLE * scale, lower=1)
+    root = np.zeros_like(covariance)
+    root[order - 1, :rank] = np.tril(factor)[:, :rank]
+    return root
