@@ -1,4 +1,4 @@
-"""What users of kernel methods asked for, beside the best tool that there is: one command for each comparison.
+"""What users of kernel methods have requested, compared with the best available tool: one command per comparison.
 
 ``python benchmarks/asks.py null [RUNS]`` counts false alarms at 5 % of the tests where nothing is to be found, in
 samples of several kinds. ``power`` counts what is found by the tests at linear cost, and by the same tests on all pairs
@@ -430,7 +430,8 @@ def gaussian(rows: int = 600, columns: int = 5) -> None:
 
 
 def forgetting(batches: int = 40, rows: int = 500, width: int = 256) -> None:
-    """Batches whose earlier rows fade, beside scikit-learn's Ridge on all rows so far, weighted by age, every time."""
+    """Batches whose earlier rows fade, compared with scikit-learn's Ridge, fitted each time to all rows so far weighted
+    by age."""
     from sklearn.linear_model import Ridge
 
     decay, rng = 0.9, np.random.default_rng(0)

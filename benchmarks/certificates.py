@@ -257,7 +257,7 @@ def largest(M: np.ndarray) -> float:
 
 
 def changed(estimates: np.ndarray, K: np.ndarray, y: Any, sampled: np.ndarray, run: int) -> float:
-    """What features change in predictions of all rows but those that the certificate learns from."""
+    """How much features change the predictions of all rows except those from which the certificate learns."""
     order = Stream(run, "certify").child("order").permutation(len(sampled))
     learned = sampled[order][: len(sampled) // 2]
     others = np.setdiff1d(np.arange(len(K)), learned)
@@ -293,7 +293,7 @@ def regret(tiny: bool) -> Figure:
 
 
 def regretted(name: str, kernel: str, width: str, tiny: bool, seed: int, _: Found) -> Numbers:
-    """The error of the chosen map over that of the best one, at a width that is given."""
+    """The error of the chosen map divided by the error of the best one, at a given width."""
     count, D = TINY_ROWS if tiny else ROWS, int(width)
     rows = parts(name, kernel, seed, count, count // 2)
     auto = mercer.AutoMap(KERNELS[kernel], n_components=D, random_state=seed).fit(rows.fit)

@@ -77,7 +77,7 @@ def _gamma(d: int) -> float:
 
 def _fits(name: str, d: int, width: int, degree: int | None) -> bool:
     if d == 5000 and name in ("OrthogonalFourier", "QuasiFourier sobol"):
-        return False  # a QR of 5,000 columns, or so many dimensions of a sequence: minutes in fit
+        return False  # a QR of 5,000 columns, or a sequence of that many dimensions: minutes in fit
     return MATRICES.get(name, 0) * d * width * (degree or 1) <= PARAMETER_BYTES
 
 

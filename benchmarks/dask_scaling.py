@@ -34,7 +34,7 @@ def made(number: int, rows: int) -> np.ndarray:
 
 
 def collections(n_rows: int, parts: int):
-    """Rows, numbers and classes, made where they are asked for."""
+    """Rows, numbers and classes, created where they are needed."""
     size = n_rows // parts
     whole = da.map_blocks(
         lambda block_info=None: made(block_info[None]["chunk-location"][0], size),

@@ -1,4 +1,4 @@
-"""What a person gets who sets nothing: scores beside other learners, on damaged tables, and without each part.
+"""The results with all default settings: compared with other learners, on damaged tables, and without each part.
 
 ``python benchmarks/defaults.py sets --csv defaults.csv`` holds ``KernelClassifier()`` and ``KernelRegressor()`` against
 scikit-learn's kernel machines and maps on standardised columns, and against boosted trees, with all their defaults.
@@ -96,7 +96,7 @@ def loaded(name: str) -> tuple[Any, Any]:
 
 
 def split(name: str, seed: int, most: int) -> Split:
-    """A seeded split: at most so many rows are learned from, and a quarter is held out, or more where they are left."""
+    """A seeded split: at most this many training rows, and at least a quarter of all rows held out."""
     X, y = loaded(name)
     has_classes = name not in NUMBERS
     y = np.unique(y, return_inverse=True)[1] if has_classes else y.astype(np.float64)
@@ -247,7 +247,7 @@ def unseen(tiny: bool) -> Figure:
 
 
 def made_split(name: str, seed: int) -> Split:
-    """Rows of one draw of a table: those to learn from, and those held out."""
+    """One draw of a table: training rows and held-out rows."""
     has_classes = name in CLASSES
     table = (CLASSES if has_classes else MADE_NUMBERS)[name]
     rng = np.random.default_rng([seed, *name.encode()])
@@ -260,7 +260,7 @@ def made_split(name: str, seed: int) -> Split:
 
 
 def on_made(name: str, who: str, seed: int, _: Found) -> Numbers:
-    """The score, that of guessing, and the processor time; a learner that fails has the score of minus infinity."""
+    """The score, the score of guessing, and the processor time; a learner that fails has the score minus infinity."""
     rows = made_split(name, seed)
     guess = float(np.mean(rows.truth == pd.Series(rows.y).mode()[0])) if rows.has_classes else 0.0
     if who == "Mercer":
@@ -330,7 +330,7 @@ def constant_and_repeated(rows: Split, rng: Any) -> Split:
 
 
 def outlying_rows(rows: Split, rng: Any) -> Split:
-    """One row in a hundred a thousand times as far out, among those held out too."""
+    """One row in a hundred is moved out by a factor of a thousand, also among held-out rows."""
     far = []
     for X in (rows.X, rows.new):
         factor = np.where(rng.uniform(size=(len(X), 1)) < 0.01, 1e3, 1.0)
@@ -339,7 +339,7 @@ def outlying_rows(rows: Split, rng: Any) -> Split:
 
 
 def shuffled_targets(rows: Split, rng: Any) -> Split:
-    """Targets that have nothing to do with their rows: those held out are shuffled again for every score."""
+    """Targets that have nothing to do with their rows; held-out targets are shuffled again for every score."""
     return rows._replace(y=rng.permutation(rows.y))
 
 
@@ -356,7 +356,7 @@ def noise_columns(rows: Split, rng: Any) -> Split:
 
 
 def id_column(rows: Split, rng: Any) -> Split:
-    """A column that numbers the rows, those held out after the others."""
+    """A column that numbers the rows, with held-out rows after the others."""
     count = len(rows.X)
     return rows._replace(
         X=np.column_stack([np.arange(count), rows.X]),
@@ -392,7 +392,8 @@ def damage(tiny: bool) -> Figure:
 
 
 def damaged(name: str, how: Callable[[Split, Any], Split], tiny: bool, seed: int, _: Found) -> Numbers:
-    """The score over that of guessing, how far that is above what is allowed, and whether there are only numbers."""
+    """The score minus the score of guessing, how far it is above what is allowed, and whether all predictions are
+    finite."""
     rng = np.random.default_rng([seed, len(name)])
     rows = how(split(name, seed, TINY_ROWS if tiny else DAMAGED_ROWS), rng)
     model, seconds = fitted(partial(mercer_learner, rows.has_classes, random_state=seed), rows)
@@ -520,7 +521,7 @@ def judged(name: str, tiny: bool, seed: int, _: Found) -> Numbers:
 
 
 def gate_table(found: Found) -> str:
-    """Differences count where they are larger than two standard errors."""
+    """Differences count if they are larger than two standard errors."""
     lines = []
     sets = list(dict.fromkeys(cell for cell, _ in found))
     for name in (*sets, "all"):

@@ -1,4 +1,5 @@
-"""The figures of ``learners.py`` on MNIST: beside linear models on scikit-learn's features, and its exact SVC."""
+"""The figures of ``learners.py`` on MNIST, compared with linear models on scikit-learn's features and with its exact
+SVC."""
 
 from __future__ import annotations
 

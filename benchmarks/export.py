@@ -1,4 +1,4 @@
-"""Exported models in onnxruntime beside the models themselves: agreement, time, size, and what is not exported.
+"""Exported models in onnxruntime compared with the models themselves: agreement, time, size, and what is not exported.
 
 ``python benchmarks/export.py agreement`` fits every learner on every map of ``tests/tables.py`` and prints how far
 apart answers are, by learner, and every pair that is not exported with its reason. ``python benchmarks/export.py

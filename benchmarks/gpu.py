@@ -1,4 +1,4 @@
-"""Machines on a GPU, from arrays in the memory of the processor to predictions, beside what is asked of them.
+"""Machines on a GPU, from arrays in the memory of the processor to predictions, compared with their targets.
 
 ``python benchmarks/gpu.py [TASK ...]`` needs an NVIDIA GPU and torch, and for "mnist", "exact" and "covertype" the
 folder that ``MERCER_DATA`` names. ``--tiny --device cpu`` goes through the same steps anywhere, on a few made-up rows.

@@ -1,4 +1,4 @@
-"""What the learners do beside scikit-learn's, one figure a subcommand: ``mnist``, ``svc``, ``sets`` and ``rows``.
+"""The learners compared with scikit-learn's, one result per subcommand: ``mnist``, ``svc``, ``sets`` and ``rows``.
 
 ``python benchmarks/learners.py mnist --csv learners.csv [--only PARTS]`` with ``MERCER_DATA`` set to the folder
 of the sets. Every cell is measured in a process of its own on two threads and appended to the CSV when it is done; a

@@ -42,7 +42,7 @@ def seconds_of(work: Callable[[], Any]) -> float:
 
 
 class Probe:
-    """The machine's rates for one type and one size of output, asked for again and again between other timings."""
+    """The machine's rates for one type and one size of output, measured repeatedly between other timings."""
 
     def __init__(self, dtype: Any, output_bytes: int):
         rng = np.random.default_rng(0)
@@ -51,7 +51,7 @@ class Probe:
         self._times: list[tuple[float, float, float]] = []
 
     def measure(self) -> None:
-        """One more timing of each; BLAS is to be on one thread."""
+        """One more timing of each, with BLAS on one thread."""
         works = (
             lambda: self._left @ self._right,
             lambda: np.empty_like(self._source).fill(1),

@@ -1,4 +1,4 @@
-"""Whole machines beside exact support vector machines: time to fit, time to predict, and accuracy.
+"""Machines compared with exact support vector machines: time to fit, time to predict, and accuracy.
 
 ``python benchmarks/machines.py mnist|covertype|all-of-covertype|landmarks|rows|width [--repeats 3] [--tiny]
 [--only TEXT]`` reads the sets from the folder that ``MERCER_DATA`` names. "landmarks" are those of MNIST by several

@@ -92,7 +92,7 @@ def levels(rng: Any, n: int) -> Table:
 
 
 def gaps(rng: Any, n: int) -> Table:
-    """Three entries in ten are missing, more often where they are large; that one is missing tells something."""
+    """Three entries in ten are missing, large ones more often, so that a missing entry is informative."""
     X = rng.normal(size=(n, 8)) @ (np.eye(8) + 0.3)
     y = X[:, 0] * X[:, 1] + X[:, 2] + np.abs(X[:, 3]) + rng.normal(0.0, 0.3, n)
     holes = rng.uniform(size=X.shape) < 0.3 + 0.15 * np.sign(X)
@@ -198,7 +198,7 @@ def interactions_in_classes(rng: Any, n: int) -> Table:
 
 
 def with_id(rng: Any, n: int) -> Table:
-    """A column that numbers the rows, one that is constant and one that repeats another, beside a smooth function."""
+    """A smooth function, with additional columns: one numbers the rows, one is constant and one repeats another."""
     X = rng.normal(size=(n, 5))
     y = np.exp(X[:, 0] / 2.0) + X[:, 1] * X[:, 2] + rng.normal(0.0, 0.3, n)
     return np.column_stack([np.arange(n), X, np.full(n, 7.0), X[:, 1]]), y

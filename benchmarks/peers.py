@@ -1,4 +1,4 @@
-"""What others offer for the same kernels: scikit-learn always, further packages where they are installed."""
+"""What other packages offer for the same kernels: always scikit-learn, and others if they are installed."""
 
 from __future__ import annotations
 

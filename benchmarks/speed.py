@@ -61,7 +61,7 @@ class Clock:
         self.is_slow = time.perf_counter() - start > PATIENCE
 
     def _memory(self) -> tuple[int, int]:
-        """Peak of memory during transform and that of the output, in bytes.
+        """Peak memory during transform, and the memory of the output, in bytes.
 
         It is NumPy that tells; the compiled core allocates nothing.
         """
@@ -93,7 +93,7 @@ class Clock:
 
 
 def fitted(contest: Contest, wanted: list[str], X: Any) -> list[Clock]:
-    """Those of ours that are wanted and, where there is one at least, all peers that work."""
+    """The requested maps and, if there is at least one, all peers that work."""
     chosen = {name: make for name, make in contest.maps.items() if any(part in name for part in wanted)}
     clocks = [Clock(name, make().fit(X), X, True) for name, make in chosen.items()]
     for name, make in contest.peers.items() if chosen else ():

@@ -107,7 +107,7 @@ def products(width: int, seed: int, _: Found) -> Numbers:
 
 
 def classified(n: int, width: int, seed: int, _: Found) -> Numbers:
-    """The first steps of the solver, and the time of every kind of pass; features are made again in each."""
+    """The first steps of the solver, and the time of every kind of pass, each of which computes the features again."""
     ends: dict[tuple[int, str], float] = {}
     model = KernelClassifier(
         n_components=width,
@@ -176,7 +176,7 @@ def adult_text(tiny: bool, seed: int, _: Found) -> Numbers:
 
 
 def synthetic_text(name: str, megabytes: float, different: int, seed: int, _: Found) -> Numbers:
-    """Rows of 20 of 1,000 columns with four digits each; so many different ones, over and over."""
+    """Rows with 20 of 1,000 columns and four digits each; this number of different ones, repeated."""
     FOLDER.mkdir(exist_ok=True)
     rng = np.random.default_rng(seed)
     lines = []

@@ -1,4 +1,4 @@
-"""What ``mercer tune`` reaches in two minutes, beside scikit-learn's machines in the same time.
+"""What ``mercer tune`` achieves in two minutes, compared with scikit-learn's machines in the same time.
 
 ``python benchmarks/tune.py [--only adult cpu] [--minutes 2]`` with ``MERCER_DATA`` set to the folder of the sets. Each
 set is written to a file (CSV, and Parquet for cpu), of which ``mercer tune`` holds a fifth out; HistGradientBoosting
@@ -101,7 +101,7 @@ def tuned(path: Path, minutes: float) -> tuple[str, dict[str, Any]]:
 
 
 def halves(path: Path) -> tuple[Any, Any, Any, Any]:
-    """The rows that the command line learned from, and those that it held out."""
+    """The training rows and the held-out rows of the command line."""
     parts = mercer.data.open(path, target=TARGET, dtype="float32").split(test=0.2, seed=0)
     (X, y), (X_test, y_test) = (
         [np.concatenate(arrays) for arrays in zip(*((block.X, block.y) for block in part.blocks()), strict=True)]

@@ -129,12 +129,12 @@ def changed(rng: random.Random, models: list[bytes]) -> bytes:
                 change_array(rng, parts)
         else:
             change_json(rng, parts.entries or {"": 0}, others)
-            break  # arrays may not be where they are said to be any more
+            break  # arrays may no longer be where the header says
     return parts.bytes()
 
 
 def use(model: Any) -> None:
-    """Map a few rows; whatever the model is, that may fail in words alone."""
+    """Map a few rows; whatever the model is, this may only fail with a message."""
     if isinstance(model, Pipeline | ColumnTransformer):
         return use_pipeline(model)
     map = getattr(model, "map_", model) if hasattr(model, "preparation_") else model

@@ -61,7 +61,7 @@ class Mutant(NamedTuple):
 
 
 def load() -> list[Mutant]:
-    """The mutants of the table beside this file."""
+    """The mutants in the table next to this file."""
     table = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
     return [Mutant(**entry) for entry in table["mutant"]]
 
@@ -87,7 +87,7 @@ class CoreBuilder:
         self._folder, self._lock = folder, Lock()
 
     def build_in(self, copy: Path) -> None:
-        """The library anew from the sources of this copy."""
+        """Build the library again from the sources of this copy."""
         with self._lock:
             for path in (copy / "CMakeLists.txt", *(copy / "csrc").iterdir()):
                 taken = self._folder / path.relative_to(copy)
@@ -119,7 +119,7 @@ def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: s
 
 
 def passes(folder: Path, tests: str, chosen: str, instructions: str, shown: bool = False) -> bool:
-    """Whether these tests pass on the copy in this folder; where they fail, what they print may be shown."""
+    """Whether these tests pass on the copy in this folder; if they fail, their output may be shown."""
     with tempfile.NamedTemporaryFile("r") as output:
         process = PROCESSES.Process(target=run_tests, args=(str(folder), tests, chosen, instructions, output.name))
         process.start()

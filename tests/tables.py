@@ -464,5 +464,5 @@ def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndar
 
 
 def threshold(comparisons: int) -> float:
-    """The |z| that a two-sided check with so many comparisons exceeds with probability FALSE_ALARM."""
+    """The |z| that a two-sided check with this many comparisons exceeds with probability FALSE_ALARM."""
     return float(norm.isf(FALSE_ALARM / comparisons / 2))

@@ -1,4 +1,4 @@
-"""The benchmarks of learners run, on a few made-up rows, and go on where they were interrupted."""
+"""The benchmarks of learners run on a few artificial rows, and continue where they were interrupted."""
 
 from __future__ import annotations
 

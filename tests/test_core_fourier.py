@@ -20,7 +20,7 @@ def expected_waves(phases, offset, scale, width):
     features = np.empty((len(phases), width))
     features[:, 0 : 2 * pairs : 2] = np.cos(wide[:, :pairs])
     features[:, 1 : 2 * pairs : 2] = np.sin(wide[:, :pairs])
-    # The sum is rounded before its cosine is taken.
+    # The sum is rounded before its cosine is computed.
     features[:, 2 * pairs :] = np.cos((phases[:, pairs:] + offset.astype(phases.dtype)).astype(np.float64))
     return scale * features
 

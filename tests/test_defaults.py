@@ -1,4 +1,4 @@
-"""What is taken where nothing is given has one source: signatures, docstrings and the command line follow it."""
+"""Defaults have a single source, which signatures, docstrings and the command line follow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def default(function, name):
 @pytest.mark.parametrize("name", maps.__all__)
 def test_maps_have_the_width_and_the_kernels_of_the_defaults(name):
     given = signature(getattr(maps, name)).parameters
-    if name not in ("Calibrated", "Stack"):  # whose width is that of their maps
+    if name not in ("Calibrated", "Stack"):  # whose width is the width of their maps
         assert given["n_components"].default == MAP_WIDTH
     if "kernel" in given and isinstance(given["kernel"].default, LearnedBandwidth):
         assert given["kernel"].default in (GAUSSIAN, QUADRATIC, QUARTIC)

@@ -218,7 +218,7 @@ def test_the_example_of_importances_finds_what_matters(capsys):
     with example("importances") as module:
         importances, effects = module.main(800)
     assert importances["noise"] < 0.02 < 0.1 < min(importances[name] for name in ("area", "age", "region"))
-    assert effects[0, 1] > 0.8 > 0.2 > effects[1, 1]  # a house of 10 years beside one of 60
+    assert effects[0, 1] > 0.8 > 0.2 > effects[1, 1]  # a house of 10 years compared with one of 60
     assert effects[0, 2] > effects[1, 2] > effects[2, 2]  # coast, city, country
     assert "what another ten years would do: -" in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""Claims are judged by the runs: level within their deviations, one by one where they share rows, and in words."""
+"""Claims are judged by the runs: equal within their deviations, pair by pair if they share rows, and in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiments go on after an interruption, read only the files they expect, and all can be drawn and written."""
+"""The experiments continue after an interruption, read only the files they expect, and can all be drawn and written."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if n
 
 
 def nodes_that_run(tree):
-    """The nodes of a module without those that are there for type checkers."""
+    """The nodes of a module, except those for type checkers."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
             yield node
@@ -39,7 +39,7 @@ def imports_of(path, nodes=ast.walk):
 
 
 def is_private(name):
-    """Whether a name belongs to one package alone; the private modules beside the packages are for all."""
+    """Whether a name belongs to one package only; private modules next to the packages may be used by all."""
     _, package, *inside = name.split(".")
     return package in PACKAGES and any(part.startswith("_") and not part.startswith("__") for part in inside)
 

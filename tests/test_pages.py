@@ -19,7 +19,7 @@ LONG = ("demo.py", "digits.py")
 
 
 def run(page: str) -> tuple[int, int]:
-    """Run the Python of a page from top to bottom; the number of examples, and of those that print something else."""
+    """Run the Python of a page from top to bottom; return the number of examples, and of those with other output."""
     text = (ROOT / page).read_text(encoding="utf-8")
     parser, runner = (
         doctest.DocTestParser(),

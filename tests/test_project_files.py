@@ -41,7 +41,7 @@ def test_no_wheel_of_a_release_lacks_the_compiled_core(platform):
     (fallback,) = (entry for entry in PROJECT["tool"]["scikit-build"]["overrides"] if entry["if"].get("failed"))
     assert fallback["if"]["env"] == {"MERCER_REQUIRE_CORE": False}
     settings = PROJECT["tool"]["cibuildwheel"]
-    # The environment of a platform replaces that of all platforms.
+    # The environment of a platform replaces the environment of all platforms.
     environment = settings.get(platform, {}).get("environment", settings["environment"])
     assert environment["MERCER_REQUIRE_CORE"] == "1"
     assert settings["test-command"].endswith("wheel_smoke.py installed compiled")

@@ -1,4 +1,4 @@
-"""The uniform bound for random Fourier features: against simulation, as a formula, and where it is refused."""
+"""The uniform bound for random Fourier features: against simulation, as a formula, and when it is refused."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from .simulation import (
 @fast
 @given(kernels, st.floats(0.05, 0.95))
 def test_slopes_are_derivatives(kernel, t):
-    # With base 2 and one column L = r (f'(r^2) + 4 f'(2 r^2)): two unknowns, told apart by the base.
+    # With base 2 and one column L = r (f'(r^2) + 4 f'(2 r^2)): two unknowns, distinguished by the base.
     step = 1e-4 * t
 
     def f(s):

@@ -79,7 +79,7 @@ def test_targets_are_met_with_most_seeds(kernel, target):
 
 
 def test_a_few_rows_far_out_in_the_pilot_do_not_make_the_map_wide():
-    """Fresh rows decide: by the upper limits of the pilot alone it would have 847 features."""
+    """Fresh rows decide: by the upper limits of the pilot, there would be 847 features."""
     X = np.random.default_rng(1).standard_t(1.5, size=(900, 4))
     auto = AutoMap(Cauchy(0.3), target_error=0.05, random_state=1).fit(X)
     assert auto.n_components_ < 200

@@ -115,7 +115,7 @@ def test_both_halves_have_to_be_better():
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_what_only_looks_better_is_not_confirmed(monkeypatch, seed):
-    """Rows that machines are compared on say that a worse machine is better: those with the last word know."""
+    """If a worse machine looks better on the comparison rows, the confirmation rows correct this."""
     made = search(WAVES, random_state=seed)
     errors = made._errors
 

@@ -1,4 +1,4 @@
-"""The map that is chosen for a kernel serves it, and the rules are those that the docstring shows."""
+"""The map that is chosen for a kernel supports it, and the rules agree with the docstring."""
 
 import inspect
 import re

@@ -224,7 +224,7 @@ def test_faults_in_columns_that_are_not_asked_for_do_not_matter(fitted, run, tmp
 def test_endings_that_can_be_written_are_listed(fitted, fails, tmp_path):
     message = fails(f"predict m.mercer train.csv -o {tmp_path}/p.xlsx")
     assert "end it in .csv, .parquet, .pq, .arrow, .feather" in message
-    assert ".npy" not in message  # which holds a matrix alone
+    assert ".npy" not in message  # which contains only a matrix
     assert "--format" not in message
     message = fails(f"transform m.mercer train.csv -o {tmp_path}/z.xlsx")
     assert "end it in .csv, .parquet, .pq, .arrow, .feather, .npy" in message
@@ -270,7 +270,7 @@ def test_scores_on_rows_of_the_fit_come_with_a_word(fitted, run, tmp_path):
     assert run("evaluate m.mercer train.csv -q").stderr == ""
     same = tmp_path / "m.mercer"
     assert run(f"fit {tmp_path}/same.parquet --target y --weight w --features 16 -o {same}").exit_code == 0
-    assert same.read_bytes() == (fitted / "m.mercer").read_bytes()  # whatever the file is called, and its format
+    assert same.read_bytes() == (fitted / "m.mercer").read_bytes()  # regardless of the name and the format of the file
 
 
 def test_rows_of_the_fit_are_known_in_any_precision_and_shape(folder, run, tmp_path):

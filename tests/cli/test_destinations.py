@@ -1,4 +1,4 @@
-"""No command writes over what it reads, nor twice to the same place, whatever the files are called."""
+"""No command overwrites its inputs or writes twice to the same place, whatever the names of the files."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ UNTIL_A_CHECKPOINT = ("fit", "d.csv", "--target", "price", "--features", "16", "
 
 
 def goes_on_as_it_says(here, run, errors):
-    """What a run that was ended told of its checkpoint is true, and the same command finds it."""
+    """The message of an interrupted run about its checkpoint is true, and the same command finds the checkpoint."""
     size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*")) / 1000
     assert f"is kept in the checkpoint '{here}/x.mercer.checkpoint' and the previous one, {size:.3g} kB:" in errors
     assert "the same command with --resume continues from there" in errors

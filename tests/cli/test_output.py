@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """A function that makes the standard error a terminal, and gives what is shown there."""
+    """A function that turns standard error into a terminal, and returns what is shown there."""
 
     def begin():
         monkeypatch.setenv("TERM", "xterm")

@@ -37,6 +37,6 @@ def test_a_file_larger_than_memory_is_read_as_often_as_it_is_needed(run, tmp_pat
     assert result.exit_code == 0, result.output
     # The rows held out are read for scores; those learned from for levels with labels and a sample, for
     # scales, for sums, for leave-one-out errors, and for the share of classes or the mean. The other openings are of
-    # the first rows: the task, what is to be done, and what a model is scored on.
+    # the first rows: the task, the plan, and the rows on which a model is scored.
     assert len(ended) == reads
     assert len(opened) <= reads + 3

@@ -222,7 +222,9 @@ def test_breaks_within_quotes_are_no_rows(tmp_path, monkeypatch, size, end):
 def test_a_quote_that_is_not_closed(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.data.csv.READ_BYTES", 100)
     (tmp_path / "a.csv").write_text('n,text\n1,"open\n' + "2,x\n" * 200)
-    with pytest.raises(data.SourceError, match=r"a\.csv has a field of more than 100 bytes: is a quote not closed"):
+    with pytest.raises(
+        data.SourceError, match=r"a\.csv has a field of more than 100 bytes: is a closing quote missing"
+    ):
         data.open(tmp_path / "a.csv")
 
 

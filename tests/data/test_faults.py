@@ -348,7 +348,7 @@ def test_dropped_rows_are_those_of_the_columns_of_a_table(tmp_path, monkeypatch)
     assert (fewer.dropped, fewer.n_rows) == (3, 97)
     assert (table.dropped, table.n_rows) == (5, 95)
     list(fewer.blocks())
-    assert table.dropped == 5  # whatever another table has read since
+    assert table.dropped == 5  # even if another table has read it since
     assert table.matched(["b", "a"], 2).dropped == 5
     matrix = data.open(frame[["a", "b"]].to_numpy(), drop=True)
     alone = matrix.matched(None, 1, apart=[1])

@@ -195,11 +195,13 @@ def test_a_file_that_was_cut(tmp_path):
     path.write_text("1 1:0.25 2:0.5\n-1 1:0.25 2:")
     with (
         pytest.raises(data.SourceError, match=r"rows.libsvm, line 2: expected a number after the colon, found '2:'"),
-        pytest.warns(UserWarning, match="may have been cut"),
+        pytest.warns(UserWarning, match="may be truncated"),
     ):
         whole(path)
     path.write_text("1 1:0.25 2:0.5\n-1 1:0.25 2:0.")
-    with pytest.warns(UserWarning, match=r"the last line of .*rows.libsvm has no line break: it may have been cut"):
+    with pytest.warns(
+        UserWarning, match=r"the last line of .*rows.libsvm has no line break: the file may be truncated"
+    ):
         table = data.open(path)
     assert len(table.notes) == 1
     packed = gzip.compress(b"1 1:0.25 2:0.5\n" * 1000)
@@ -230,7 +232,7 @@ def test_lines_of_any_length_and_end(tmp_path, monkeypatch, size):
         assert np.diff(found.X.indptr).tolist() == [1, 49, 2, 0, 199, 6]
         assert found.X.data.tolist() == (found.X.indices + 1).tolist()
     (tmp_path / "a.libsvm").write_text("\n".join(lines))
-    with pytest.warns(UserWarning, match="may have been cut"):
+    with pytest.warns(UserWarning, match="may be truncated"):
         assert np.diff(whole(tmp_path / "a.libsvm").X.indptr).tolist() == [1, 49, 2, 0, 199, 6]
 
 

@@ -1,4 +1,4 @@
-"""Exported models in onnxruntime, beside the models they come from."""
+"""Exported models in onnxruntime, compared with the original models."""
 
 from __future__ import annotations
 

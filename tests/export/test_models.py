@@ -226,7 +226,7 @@ def test_facts_and_names():
     assert facts == {"mercer": mercer.__version__, "model": "RandomFourier", "columns": '["length", "width"]'}
     assert json.loads(facts["columns"]) == list(frame)
     assert [one.version for one in made.opset_import] == [18]
-    onnx.checker.check_model(made, full_check=True)  # infers every shape, which must agree with those declared
+    onnx.checker.check_model(made, full_check=True)  # infers every shape, which must agree with the declared ones
 
 
 def test_a_frame_of_numbers_is_a_matrix():

@@ -1,4 +1,4 @@
-"""Operations on symbols against those on arrays, at sizes that small maps do not have."""
+"""Operations on symbols compared with operations on arrays, at sizes that small maps do not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.export.tracing import new_tracing
 
 
 def computed(function, X):
-    """What a graph of a function of rows gives."""
+    """The output of the graph of a function of rows."""
     tracing = new_tracing()
     found = function(tracing.begin(X.shape[1], X.dtype))
     tracing.graph.add_output("found", found.name, found.dtype, ("rows", *found.shape[1:]))

@@ -42,7 +42,7 @@ def linear(name):
 
 
 def assert_close(found, expected, dtype):
-    """Agreement to rounding; in float32 to that of earlier steps, which later ones enlarge."""
+    """Agreement up to rounding; in float32, up to the rounding of earlier steps, which later ones magnify."""
     assert found.dtype == expected.dtype
     if dtype == "float32":
         assert found.shape == expected.shape

@@ -1,4 +1,4 @@
-"""The devices that tests run on: torch on the processor everywhere, and a GPU where there is one."""
+"""The devices on which tests run: torch on the CPU everywhere, and a GPU if there is one."""
 
 import pytest
 

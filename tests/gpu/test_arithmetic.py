@@ -232,7 +232,7 @@ def test_items_that_another_thread_makes_come_in_order_and_few_wait():
     taken = []
     for number in ahead(items(), 2):
         taken.append(number)
-        assert len(made) <= len(taken) + 4  # one is being made and one handed over, beside those that wait
+        assert len(made) <= len(taken) + 4  # in addition to those waiting, one is being created and one handed over
     assert taken == made == list(range(10))
 
 

@@ -282,7 +282,7 @@ def test_a_row_of_which_only_the_scale_overflows_is_named(launched):
     X = rows(11, NARROW) + np.float32(2.0)
     features = mercer.TaylorSketch(Polynomial(3, gamma=0.05), n_components=300, random_state=3).fit(X)
     vector = features.parameters_.vector
-    X[9] = 1e15 * vector / np.linalg.norm(vector)  # of which little is left beside the vector
+    X[9] = 1e15 * vector / np.linalg.norm(vector)  # most of whose digits are lost next to the vector
     with pytest.raises(ValueError, match="the features of row 9 overflow"):
         features.transform(torch.from_numpy(X))
 

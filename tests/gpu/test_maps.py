@@ -1,4 +1,4 @@
-"""Every map on a GPU gives what it gives on the processor."""
+"""Every map computes the same features on a GPU as on the CPU."""
 
 from __future__ import annotations
 

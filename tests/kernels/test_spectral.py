@@ -162,7 +162,7 @@ def test_draws_are_symmetric(kernel):
 
 @every_kernel
 def test_rows_are_independent(kernel):
-    """Neighbouring rows share nothing: cos(w . delta) of one does not tell that of the next."""
+    """Neighbouring rows share nothing: cos(w . delta) of one does not determine that of the next."""
     waves = np.cos(kernel.frequencies(Stream(3, "test"), 50_000, 3) @ DELTAS[2])
     waves -= waves.mean()
     products = waves[1:] * waves[:-1]

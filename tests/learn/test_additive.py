@@ -1,4 +1,4 @@
-"""Sums that are added to, merged and taken back: those of a classifier, and what both additive learners share."""
+"""Sums that are extended, merged and reduced: those of a classifier, and what both additive learners share."""
 
 from __future__ import annotations
 

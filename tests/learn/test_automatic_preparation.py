@@ -1,4 +1,4 @@
-"""Preparation that suits tables where nothing is asked for: kinds, tails, rare levels, gaps, constant columns."""
+"""Automatic preparation of tables: kinds, tails, rare levels, missing values, constant columns."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ def test_another_scale_is_the_one_that_would_have_been_learned(scale):
 
 
 def visits(seed=0):
-    """Counts with heavy tails, two of them of one in ten rows alone, and one that may be negative."""
+    """Counts with heavy tails, two of them nonzero in only one row in ten, and one that may be negative."""
     rng = np.random.default_rng(seed)
     X = np.floor(np.exp(2.0 * rng.normal(size=(800, 4))))
     X[:, 2:] *= rng.random((800, 2)) < 0.1

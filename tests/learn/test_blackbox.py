@@ -1,4 +1,4 @@
-"""Kernels that are known by their values alone: precomputed matrices and functions of two rows."""
+"""Kernels of which only values are known: precomputed matrices and functions of two rows."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_blocks_batches_sparse_and_float32_matrices():
     np.testing.assert_allclose(sparse.predict(sp.csr_array(K)), model.predict(K), atol=1e-9)
     single = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).fit(K.astype(np.float32), y)
     assert single.predict(K.astype(np.float32)).dtype == np.float64
-    # Batches: the matrix of the first, then values of more rows against those.
+    # Batches: the matrix of the first rows, then values of more rows against them.
     batches = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).prepare(K[:100, :100])
     batches.partial_fit(K[:100, :100], y[:100]).partial_fit(K[100:, :100], y[100:])
     one = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).prepare(K[:100, :100])

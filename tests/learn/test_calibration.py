@@ -108,7 +108,7 @@ def test_the_sharpness_is_the_most_likely_one(weighted):
 
 
 def test_a_group_that_is_left_out_was_not_learned_by_heart():
-    """Labels drawn by lot, and so many features that a model which has seen a row knows its label."""
+    """Random labels, and so many features that a model which has seen a row knows its label."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1050, 8)), rng.integers(0, 2, 1050)
     model = learner("squared_hinge", width=900, C=10.0).fit(X, y)

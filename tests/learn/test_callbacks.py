@@ -1,4 +1,4 @@
-"""What scikit-learn's callbacks are told, from version 1.9, and the bar for any version."""
+"""What is reported to the callbacks of scikit-learn 1.9 and later, and the progress bar for any version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LEARNERS = {
 
 
 class Log:
-    """A callback that writes down what it is told, and is passed on to estimators inside."""
+    """A callback that records what is reported to it, and is passed on to inner estimators."""
 
     max_propagation_depth = None
 

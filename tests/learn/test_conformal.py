@@ -28,7 +28,7 @@ def ridge(**arguments):
 
 
 def refitted(model, X, y, kept, weight=None):
-    """The same machine, which has learned from some rows alone; its map does not depend on them."""
+    """The same machine, trained on some rows only; its map does not depend on them."""
     return clone(model).fit(X[kept], y[kept], None if weight is None else weight[kept])
 
 
@@ -308,7 +308,7 @@ def test_scores_are_those_of_the_papers():
     limit = bound(plain.scores_, 0.8)
     np.testing.assert_array_equal(plain.predict_set(X, 0.8), 1.0 - chances <= limit + 1e-12)
     summed = ConformalClassifier(machine(), conformity="cumulated", random_state=0).fit(X, y)
-    assert summed.scores_.min() >= 1.0 / 3.0  # the most likely of three classes is among those that are added up
+    assert summed.scores_.min() >= 1.0 / 3.0  # the most likely of three classes is one of those that are added up
     at_least = np.array([[one[one >= p].sum() for p in one] for one in chances])
     expected = at_least <= bound(summed.scores_, 0.8) + 1e-12
     expected[np.arange(200), chances.argmax(axis=1)] = True

@@ -67,7 +67,7 @@ def least(classes, C, loss):
 )
 @pytest.mark.xdist_group("claims")  # on one worker, so that every least objective is looked for once
 def test_claims_are_true(monkeypatch, classes, C, loss, dtype, wide):
-    """The best of several ways stands for the least objective: no claim may be below what is known to be possible."""
+    """The best of several methods represents the minimum: no claimed gap may be below what is known to be possible."""
     X, y = (DIGITS / 16.0), DIGIT if classes == 10 else DIGIT % 2
     best = least(classes, C, loss)
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: wide)
@@ -197,7 +197,7 @@ def test_nearly_separable_classes_with_a_large_penalty_converge_in_few_steps(n, 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_intercept_that_no_row_holds_back_goes_far_but_not_without_end(dtype):
-    """Conjugate gradients go on for the other column, and what is left of this one must not grow meanwhile."""
+    """Conjugate gradients continue for the other column, and the residual of this one must not grow meanwhile."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(60, 20)).astype(dtype)
     y = np.stack([np.where(np.arange(60) < 57, 1.0, -1.0), 1e-3 * rng.normal(size=60)], axis=1)

@@ -1,4 +1,4 @@
-"""Conjugate gradients on wide features, made to serve narrow ones, beside Newton's method and scikit-learn."""
+"""Conjugate gradients for wide features, applied to narrow ones, compared with Newton's method and scikit-learn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .test_classifier import PROBLEMS, features, objective, problem
 
 @pytest.fixture
 def wide(monkeypatch):
-    """Every problem is taken for one of many features; the sample is a part of the rows."""
+    """Every problem is treated as one with many features; the sample is a part of the rows."""
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
 
 
@@ -101,7 +101,7 @@ class StoppedError(Exception):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])
 def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
-    monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are made again
+    monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are computed again
     X, y = problem(3, n=5000)
     model = KernelClassifier(map=features(), loss=loss, C=10.0, memory=1000, preparation=None)
     train(clone(model), X, y, output=tmp_path / "whole")

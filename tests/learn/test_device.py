@@ -463,7 +463,7 @@ def test_a_run_on_a_device_goes_on_where_it_ended(name):
     X, f = problem(900)
 
     class Ends(CheckpointState):
-        """Ends after so many blocks."""
+        """Ends after this many blocks."""
 
         left = 3
 

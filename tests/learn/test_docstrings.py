@@ -1,4 +1,4 @@
-"""What users find where they look for it: every argument and attribute of a learner in its own docstring."""
+"""Every argument and attribute of a learner is described in its own docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ridge regression of float32 rows explains as much as that of float64 rows, however small alpha is."""
+"""Ridge regression on float32 rows explains as much as on float64 rows, however small alpha is."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def test_nor_where_landmarks_are_worked_on(heavy, alpha):
     ids=["scaled kernel", "heavy rows", "polynomial"],
 )
 def test_an_alpha_holds_whatever_the_size_of_features_is(heavy, kernel, weight, alpha):
-    """No direction that alpha holds is dropped as rounding, which would be told."""
+    """No direction that alpha stabilises is dropped as rounding, which would cause a warning."""
     X, _ = heavy
     _, (double, single) = in_both_precisions(heavy, kernel, weight, alpha=alpha, map="Nystrom")
     new = X[N_TRAIN:]
     ours, theirs = single.predict(new.astype(np.float32)), double.predict(new)
     assert np.median(np.abs(ours - theirs)) < TENTH_OF_A_PERCENT * np.std(theirs)
-    assert single._precision < 1e-10  # in float64, as the rows asked for
+    assert single._precision < 1e-10  # in float64, as the rows require
 
 
 def test_ordinary_rows_are_summed_in_float32(heavy):
@@ -93,7 +93,7 @@ def test_only_the_chunks_that_ask_for_digits_are_summed_in_float64():
 
 
 def test_batches_add_up_to_sums_that_alpha_still_holds():
-    """Each batch alone could be summed in float32, and all of them could not."""
+    """Each batch could be summed in float32, but not all of them together."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(4000, 2)).astype(np.float32)
     y, alpha = np.sin(3.0 * X[:, 0]).astype(np.float64), 4.0 * float(np.finfo(np.float32).eps) * 1000.0

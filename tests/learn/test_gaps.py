@@ -1,4 +1,4 @@
-"""A gap is named by its row and its column, each once, and with what to do, whatever the rows are."""
+"""The message about a missing value names its row and column once, and says what to do, for any kind of rows."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_the_likelihood_is_that_of_scikit_learn():
 
 
 def test_a_constant_has_a_flat_prior():
-    """The density of differences between targets, whatever their mean: an orthogonal basis of what adds up to 0."""
+    """The density of differences between targets, whatever their mean: a basis of vectors that add up to 0."""
     X, y = rows()
     model = exact(0.3, fit_intercept=True).fit(X, y + 1000.0)
     basis = np.linalg.qr(np.column_stack([np.ones(60), np.eye(60)[:, 1:]]))[0][:, 1:]

@@ -31,7 +31,7 @@ LEVELS = np.array(["low", "mid", "top"])
 
 
 def problem(n=300):
-    """Two columns of numbers, and three of 0 and 1 that a column of levels stands for."""
+    """Two columns of numbers, and three of 0 and 1 that represent a column of levels."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, size=n)
     X = np.column_stack([rng.normal(size=(n, 2)), codes[:, None] == np.arange(3)])

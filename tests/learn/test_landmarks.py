@@ -38,7 +38,7 @@ def landmarks(count=40, **arguments):
 
 
 def penalised(model, X, y):
-    """The objective of a classifier on landmarks, from its coefficients alone."""
+    """The objective of a classifier on landmarks, computed only from its coefficients."""
     gram, alpha = KERNEL(model.map_.parameters_.landmarks), model.coef_
     values = model.decision_function(X).reshape(len(X), -1)
     codes = np.searchsorted(model.classes_, y)

@@ -40,7 +40,7 @@ def test_the_latent_process_is_that_of_scikit_learn():
     mean = cross @ (base.y_train_ - base.pi_)
     np.testing.assert_allclose(model.decision_function(NEW), mean, atol=1e-4)
     np.testing.assert_allclose(model.decision_variance(NEW), variance, rtol=1e-4)
-    # Its integral is of five error functions that stand for the sigmoid.
+    # Its integral replaces the sigmoid by five error functions.
     np.testing.assert_allclose(model.predict_proba(NEW), other.predict_proba(NEW), atol=2e-3)
 
 

@@ -230,7 +230,8 @@ def test_huber_finds_its_delta_in_the_residuals():
 
 @every_value(name=LOSSES, unit=[1e-6, 1e6])
 def test_the_unit_of_targets_does_not_matter(name, unit):
-    """With alpha in its own: that of a loss that grows with the residual goes with one over the unit."""
+    """With alpha in its own unit: for a loss that grows linearly with the residual, alpha is proportional to one over
+    the unit."""
     X, y = problem()
     y = targets(name, y)
     if name == "poisson":

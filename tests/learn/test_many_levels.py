@@ -1,4 +1,4 @@
-"""Frames with many levels: rows are CSR, and models are those of dense rows."""
+"""Data frames with many levels: rows are CSR, and models are the same as with dense rows."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_level_takes_little_memory(name, kind):
     kind(map=MAPS[name], **given).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 64 << 20  # dense, a block alone had 328 MB
+    assert peak < 64 << 20  # if dense, a single block would take 328 MB
 
 
 @pytest.mark.parametrize("scale", [pytest.param(None, marks=pytest.mark.full), "standard"])
@@ -213,7 +213,7 @@ def test_bandwidths_are_those_of_dense_levels(kernel, scale, monkeypatch):
     dense, sparse = (fitted(make, X, y, most, monkeypatch).map_.kernel_.gamma for most in (FEW, MANY))
     moved = (
         scale == "standard" and "scale" in kernel
-    )  # the variance of all entries counts those of rare levels as moved
+    )  # the variance of all entries counts the entries of rare levels as moved
     assert sparse == pytest.approx(dense, rel=0.01 if moved else 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""How much rows belong to clusters, and their score, beside fuzzy k-means by its formula and scikit-learn's KMeans."""
+"""Memberships and scores of rows, compared with the formula of fuzzy k-means and with scikit-learn's KMeans."""
 
 from __future__ import annotations
 

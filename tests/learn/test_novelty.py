@@ -24,7 +24,7 @@ def rows(n=80, d=3, seed=0):
 
 
 def distances(X, new, alpha):
-    """Squared Mahalanobis distances in the space of the kernel, by its matrix alone.
+    """Squared Mahalanobis distances in the space of the kernel, computed only from its matrix.
 
     With f = phi(x) - mean and C the covariance of the rows, (C + penalty)^-1 is (1 - A' (A A' + n penalty)^-1 A) /
     penalty, where A has the centred rows.

@@ -71,7 +71,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def read(monkeypatch):
-    """Counts how often files are opened, and read to the end: all columns, or one or two of them alone."""
+    """Counts how often files are opened, and read to the end: all columns, or only one or two of them."""
     counted = Counter()
     monkeypatch.setattr(sources, "NUMBERS_AT_ONCE", 1)  # no more than a block is read at once
 
@@ -171,7 +171,7 @@ def test_what_no_step_needs_is_not_read(folder, read):
     learner = KernelClassifier(Gaussian(0.3), n_components=16, random_state=0, C=1.0, preparation=None)
     read.clear()
     assert reads(learner, table)[0] == 2
-    assert (read["whole"], read["narrow"]) == (2, 1)  # the labels alone, and the features
+    assert (read["whole"], read["narrow"]) == (2, 1)  # only the labels, and then the features
     # A kernel that does not take all rows has them checked, and one that goes by their variance has it summed.
     numbers = table_of(folder, "parquet", "number")
     ridge = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None)

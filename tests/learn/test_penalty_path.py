@@ -1,4 +1,4 @@
-"""Several penalties on one design: fits are those of each alone, and scores those of rows left out."""
+"""Several penalties on one design: each fit equals a separate one, and scores come from left-out rows."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_learners_take_frames(kind):
 
 def test_blocks_are_checked():
     X, y = numbers(), np.arange(50.0)
-    with pytest.raises(TypeError, match="found an iterator: give the function that makes it"):
+    with pytest.raises(TypeError, match="found an iterator: give a function that returns it"):
         Blocks(iter([(X, y)]))
     with pytest.raises(ValueError, match="a block of 50 rows has 49 y"):
         KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y[1:])]))
@@ -208,7 +208,7 @@ def test_entries_that_are_stored_twice_add_up(scale):
         model = model.fit(doubled, y) if table is None else model.fit(table)
         np.testing.assert_allclose(model.predict(once), expected.predict(once), rtol=1e-9)
         np.testing.assert_allclose(expected.predict(doubled), expected.predict(once), rtol=1e-9)
-    assert doubled.nnz == held  # what the user has is left alone
+    assert doubled.nnz == held  # the user's own data are not changed
 
 
 def test_a_gap_that_is_stored_twice_is_one():

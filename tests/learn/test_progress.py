@@ -1,4 +1,4 @@
-"""What callbacks are told, and what is left of a fit that a callback ends."""
+"""What is reported to callbacks, and what remains of a fit that a callback ends."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_a_batch_that_a_callback_ends_is_not_learned(learner, more):
     model.set_params(callback=None).partial_fit(X[1000:], y[1000:])
     whole = clone(learner).set_params(map=features()).fit(X, y)
     np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-10)
-    # After a fit that failed, batches begin anew, with their own classes and map.
+    # After a failed fit, batches start from the beginning, with their own classes and map.
     with pytest.raises(StopError):
         model.set_params(callback=stopping_in("sums")).fit(X, y)
     model.set_params(callback=None).partial_fit(X[:1000], y[:1000], **more)
@@ -374,7 +374,7 @@ def test_the_bar_is_for_terminals_alone(capsys):
     with progress_bar.Bar() as bar:
         bar(states()[0])
     assert stream.getvalue() == capsys.readouterr().err == ""
-    with progress_bar.Bar(Terminal()) as bar:  # nothing was told, no line is ended
+    with progress_bar.Bar(Terminal()) as bar:  # nothing was reported, so no line is ended
         pass
     assert bar._stream.getvalue() == ""
 

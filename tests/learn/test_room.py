@@ -1,4 +1,4 @@
-"""What a fit is estimated to take, beside what it takes."""
+"""The estimated memory of a fit, compared with what it takes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def is_first(number, learners):
 
 
 def contradiction(learner, name):
-    """Why a check of scikit-learn must fail for what a learner is by definition; None where it must pass.
+    """Why a check of scikit-learn must fail for a learner by definition; None if it must pass.
 
     scikit-learn lists such checks for its own estimators (``PER_ESTIMATOR_XFAIL_CHECKS``), and offers no tag for them.
     """
@@ -163,7 +163,7 @@ penalty and ``fit`` rightly doubts it: rows that are left out have up to hundred
 
 
 def run(check, estimator):
-    """Run a check; the doubt about generalised cross-validation is heard in all but those where it is justified."""
+    """Run a check; the warning about generalised cross-validation is an error except in checks that justify it."""
     with warnings.catch_warnings():
         if check.func.__name__ in DOUBTED:
             warnings.filterwarnings("ignore", "alpha='gcv' is not to be trusted on these rows", UserWarning)

@@ -85,7 +85,7 @@ def test_which_columns_have_heavy_tails():
 def test_normal_numbers_have_spread_1():
     X = np.random.default_rng(3).normal(5.0, 2.0, size=(200_000, 1))
     centre, spread = centre_and_spread(X, None)
-    assert centre == pytest.approx(5.0, abs=0.05)  # ten deviations of a median of so many
+    assert centre == pytest.approx(5.0, abs=0.05)  # ten deviations of a median of this many entries
     assert spread == pytest.approx(2.0, rel=0.03)
 
 

@@ -1,4 +1,4 @@
-"""Several targets at once: each is learned as it would be alone."""
+"""Several targets at once: each is learned as if it were the only one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_objectives_add_up_and_every_task_converges(loss):
     assert together.convergence_.objectives[-1] == pytest.approx(least, rel=1e-6)
     for one, columns in zip(ones, COLUMNS, strict=True):
         np.testing.assert_allclose(together.coef_[columns], one.coef_, atol=1e-4 * np.abs(one.coef_).max())
-    # The gap is that of the task that is furthest from its own least objective.
+    # The gap is that of the task that is furthest from its own minimum.
     easy = machine(loss=loss, tol=1e-2).fit(X, Y).convergence_
     assert easy.converged
     assert easy.gap <= 1e-2

@@ -94,7 +94,7 @@ def rows_with_a_trend(n=200):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_rows_outside_are_predicted_on_the_surface_of_the_region(form):
     X, y = rows_with_a_trend()
-    # A wide kernel with next to no penalty: between the rows and where it has decayed its coefficients cancel nowhere.
+    # A wide kernel with almost no penalty: outside the rows, until it has decayed, its coefficients do not cancel.
     settled = {"kernel": Gaussian(0.02), "map": "nystrom", "n_components": 100, "alpha": 1e-9, "random_state": 0}
     model = KernelRegressor(**settled, preparation=None).fit(form(X), y)
     new = np.concatenate([X[:19], [[1.1, 0.5, 0.5], [3.0, 0.5, 0.5], [0.5, -9.0, 40.0]]])  # one within the margin

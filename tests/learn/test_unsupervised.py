@@ -186,7 +186,7 @@ def test_components_on_plain_kernel_values_out_of_blocks_threads_and_files(monke
 
 
 def clusters_by_kernel(model, X, K, at_landmarks, landmarks):
-    """Squared distances by the kernel alone, from the means of the clusters that a model has found."""
+    """Squared distances, computed only from the kernel, to the means of the clusters that a model has found."""
     projected = at_landmarks @ np.linalg.pinv(landmarks, rcond=1e-12) @ at_landmarks.T
     shares = np.eye(model.n_clusters)[model.labels_] / np.bincount(model.labels_)
     return np.diag(K)[:, None] - 2 * projected @ shares + np.diag(shares.T @ projected @ shares)

@@ -1,4 +1,4 @@
-"""Solutions without second moments: those of the solvers that have them, in less memory."""
+"""Solutions without second moments: the same as with them, in less memory."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_gap_by_rows_is_a_bound(tol):
 
 @pytest.mark.parametrize("count", [40, 300])
 def test_the_preconditioner_of_rows_is_the_inverse_on_landmarks(monkeypatch, count):
-    """And close to that of the kernel matrix, of which it is what landmarks see."""
+    """It is also close to the kernel matrix, of which it is the part that landmarks represent."""
     X, Y, _ = problem(300)
     monkeypatch.setattr(loss_fit, "landmark_count", lambda *size: count)
     made = []
@@ -225,7 +225,7 @@ def test_least_squares_of_classes_are_those_of_the_normal_equations(D, classes, 
 
 
 def test_rows_left_out_together_change_what_is_solved_by_rows(solvers):
-    """Beyond the rows that are left out one by one, a solver for the others begins anew with their weights."""
+    """If rows are not left out one by one, a solver for the other rows starts again with their weights."""
     X, _, y = problem(1200)
     given = {"map": features(2000), "loss": "squared", "C": 0.5}
     model = KernelClassifier(solver="wide", tol=1e-9, **given).fit(X, y)

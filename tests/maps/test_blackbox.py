@@ -180,7 +180,7 @@ def test_a_function_is_called_for_landmarks_and_the_trace_is_measured_when_asked
 def test_what_is_no_kernel_may_be_seen_when_the_trace_is_measured():
     X = rows(500)
 
-    def nearly(x, y):  # but for one row, which no landmark is
+    def nearly(x, y):  # except for one row, which is not a landmark
         return gaussian(x, y) * (1.0 if (x == X[123]).all() == (y == X[123]).all() else 3.0)
 
     map = Nystrom(nearly, n_components=10, landmarks=list(range(10)), n_jobs=1, random_state=0).fit(X)

@@ -136,7 +136,7 @@ def test_sparse_rows_stay_sparse_between_the_maps(outer, form, monkeypatch):
         write = native(self, params, dtype)
         return lambda Z, out: seen.append(Z) or write(Z, out)
 
-    monkeypatch.setattr(construction, "apply", spy)  # where there is no compiled core
+    monkeypatch.setattr(construction, "apply", spy)  # if there is no compiled core
     monkeypatch.setattr(construction, "native", spying_native)
     fitted = pickle.loads(pickle.dumps(fitted))  # without the writers that are made already
     np.testing.assert_allclose(fitted.transform(form(X)), expected, rtol=1e-9, atol=1e-12)

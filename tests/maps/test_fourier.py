@@ -1,4 +1,4 @@
-"""What sets the Fourier maps apart: their frequencies, and errors below those of independent ones."""
+"""What distinguishes the Fourier maps: their frequencies, and errors below those of independent ones."""
 
 import pickle
 from functools import cache
@@ -43,7 +43,7 @@ def plain_errors(d, n_components, seeds):
 
 
 def gain(better, worse):
-    """How many standard errors the mean squared error of the one is below that of the other, for every pair."""
+    """By how many standard errors the mean squared error of one is below the other's, for every pair."""
     difference = (worse**2).mean(axis=0) - (better**2).mean(axis=0)
     return difference / np.sqrt(((worse**2).var(axis=0) + (better**2).var(axis=0)) / len(worse))
 
@@ -75,7 +75,9 @@ def test_sign_rotations_have_a_lower_error(d):
 @pytest.mark.parametrize("seeds", quick_and_full(500, 2_000))
 def test_the_bias_of_sign_rotations_is_below_two_thousandths(seeds):
     found = errors(StructuredFourier, np.vstack([pairs(5), 3.0 * directions(5)]), 4096, seeds)
-    noise = 0.0012 * np.sqrt(2_000 / seeds)  # 0.0024 over 500 seeds: a bias of 0.0032 is then told, and 0.002 in full
+    noise = 0.0012 * np.sqrt(
+        2_000 / seeds
+    )  # 0.0024 over 500 seeds: this detects a bias of 0.0032, and the full test 0.002
     assert (3 * found.std(axis=0) / np.sqrt(len(found)) < noise).all()  # fine enough to tell
     assert (np.abs(found.mean(axis=0)) < 0.0008 + noise).all()
 

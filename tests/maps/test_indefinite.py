@@ -1,4 +1,4 @@
-"""Nystrom told that a function or a matrix is a kernel when it is none, and kernels that rounding makes suspect."""
+"""Nystrom with a function or a matrix that is not a kernel, and with kernels that rounding makes suspect."""
 
 import math
 import warnings

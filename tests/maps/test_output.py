@@ -191,6 +191,6 @@ def test_rows_that_are_said_to_be_finite_are_not_looked_at():
     for assumed in (False, True):
         with sklearn.config_context(assume_finite=assumed):
             check = row_check(X, lambda rows: None, lambda assumed=assumed: refused.append(assumed))
-        with ThreadPoolExecutor(1) as pool:  # where nothing is configured
+        with ThreadPoolExecutor(1) as pool:  # if nothing is configured
             pool.submit(check, X).result()
     assert refused == [False]

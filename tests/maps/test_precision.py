@@ -145,7 +145,7 @@ def test_any_other_chunks_agree_to_a_few_ulp(row):
             np.testing.assert_array_equal(parts, whole)
         scale = np.abs(whole).max(axis=1, keepdims=True)
         random = getattr(sketch.parameters_, "random", sketch.parameters_)
-        if isinstance(random, Frequencies):  # a phase is rounded before its cosine is taken
+        if isinstance(random, Frequencies):  # a phase is rounded before its cosine is computed
             scale *= 1.0 + np.abs(X @ random.frequencies.T).max(axis=1, keepdims=True)
         inner = getattr(sketch, "map_", sketch)
         if isinstance(inner, Nystrom):  # a kernel value is rounded before it is divided by the root of an eigenvalue

@@ -1,4 +1,4 @@
-"""Text in the place of a kernel, wherever one is taken."""
+"""Text in place of a kernel, wherever one is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs whose processes are killed or asked to end, disks that are full, folders that cannot be written to."""
+"""Runs whose processes are killed or terminated, full disks, and folders without write permission."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def goes_on(name, output):
 
 
 def kill_and_go_on(name, seed, folder):
-    """Kill a run at a moment that the seed chooses, and go on; where it was killed, and what was left to do."""
+    """Kill a run at a moment that the seed chooses, and resume it; return where that was, and what was left to do."""
     after = int(np.random.default_rng(seed).integers(2, whole(name)[1] - 1))
     process = started(name, folder / "model")
     for _ in range(after):

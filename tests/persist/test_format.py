@@ -48,7 +48,7 @@ def restored(kind, held):
 
 
 def write_golden():
-    """Write the files anew: for another version of the format, never in the place of those of an older one."""
+    """Write the files again, for a new version of the format; the files of older versions are never replaced."""
     GOLDEN.mkdir(parents=True, exist_ok=True)
     for name, (model, X) in (fitted_maps() | fitted_learners() | fitted_pipelines()).items():
         if (GOLDEN / f"{name}-1.safetensors").exists():

@@ -87,7 +87,7 @@ def test_an_array_that_is_mapped_from_a_file_keeps_it(tmp_path):
 
 
 def test_another_file_of_the_same_name_size_and_time_is_another(tmp_path):
-    """A run does not go on with the rows of another folder, nor with others in the same place."""
+    """A run is not resumed with the rows of another folder, nor with other rows in the same place."""
     X = problem()[0]
     paths = [tmp_path / folder / "rows.npy" for folder in ("old", "new")]
     for path, held in zip(paths, (X, X[::-1]), strict=True):

@@ -1,4 +1,4 @@
-"""Runs that end early go on where they were, to the byte."""
+"""Runs that end early continue where they stopped, to the byte."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_checkpoints_are_written_after_so_many_seconds(tmp_path, monkeypatch):
         every=3.0,
         progress=later,
     )
-    assert written == [4 * CHUNK, ROWS]  # a chunk takes a second, and the first pass is that of the sums
+    assert written == [4 * CHUNK, ROWS]  # a chunk takes a second, and the first pass computes the sums
 
 
 def test_the_bar_is_shown_in_a_terminal(tmp_path, monkeypatch):

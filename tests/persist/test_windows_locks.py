@@ -16,7 +16,7 @@ fcntl = pytest.importorskip("fcntl")
 
 
 class Msvcrt:
-    """Windows' locks by those of POSIX, which are dropped with the file too."""
+    """Windows' locks imitated by POSIX locks, which are also released with the file."""
 
     LK_NBLCK = 2
 

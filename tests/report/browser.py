@@ -1,4 +1,4 @@
-"""A page as Chromium shows it: what is on it, how wide it is, and what it asked the network for."""
+"""A page as Chromium shows it: its content, its width, and its requests to the network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLAGS = (
     "--virtual-time-budget=10000",
 )
 
-# The page is shown in frames as wide as asked for, and looked at from outside: it runs no script itself.
+# The page is shown in frames of the requested widths and examined from outside: it runs no script itself.
 FRAME = '<iframe src="{page}" style="border:0;width:{width}px;height:900px"></iframe>'
 OUTSIDE = """<!DOCTYPE html><body style="margin:0">{frames}<pre></pre><script>
 const cut = (inside, page, root, box) => {{
@@ -75,7 +75,7 @@ onload = () => {{
 def shown(
     page: Path, widths: Sequence[int], dark: bool = False, folder: str = "whole"
 ) -> tuple[list[dict[str, Any]], set[str]]:
-    """What a page is at these widths, and the addresses that it asked the network for."""
+    """A page at these widths, and the addresses that it requested from the network."""
     place = page.parent / f"browser-{page.stem}-{folder}-{dark}"
     place.mkdir()
     outside, log = place / "outside.html", place / "net.json"
@@ -91,7 +91,7 @@ def shown(
 
 
 def requests(log: Path) -> set[str]:
-    """The addresses on the network that pages asked for, which Chromium's own requests are not among."""
+    """The addresses that pages requested from the network, without Chromium's own requests."""
     held = json.loads(log.read_text(encoding="utf-8"))
     begun = held["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
     started = [event["params"] for event in held["events"] if event["type"] == begun and "url" in event["params"]]

@@ -1,4 +1,4 @@
-"""What a page must be: whole, alone, and readable by those who do not see its pictures."""
+"""What every page must be: complete, self-contained, and accessible without its pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOSTILE = "\"><img src=http://hostile.invalid/x.png onerror=top.a=1><script>top.
 
 
 class Page(HTMLParser):
-    """The tags of a page: those that close in order, what they would fetch, and their pictures."""
+    """The tags of a page: whether they close in order, what they would fetch, and their pictures."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -68,7 +68,7 @@ class Page(HTMLParser):
 
 
 def checked(text: str) -> Page:
-    """A page that is whole, fetches nothing, runs nothing, and whose pictures are there and told in words."""
+    """A page that is complete, fetches nothing, runs nothing, and describes its pictures in words."""
     found = Page(text)
     assert text.startswith("<!DOCTYPE html>")
     assert "mathdefault" not in text

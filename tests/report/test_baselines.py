@@ -1,4 +1,4 @@
-"""Other models beside a kernel machine."""
+"""Other models compared with a kernel machine."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ WIDTHS = (1280, 390)
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, numbers, classes, letters):
-    """Pages about numbers and classes, few and many, a comparison, a search, and one that is not alone, in a folder."""
+    """Pages about numbers and classes, few and many, a comparison, a search, and one among others, in a folder."""
     folder = tmp_path_factory.mktemp("pages")
     compared = report.compare(data.open(ROWS, target=2), "regression", features=[8, 16], exact_rows=50, rows=200)
     texts = {

@@ -1,4 +1,4 @@
-"""What a report says without being asked: which columns matter, and how far new targets may be."""
+"""What a report says by default: which columns matter, and how far off new targets may be."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_large_machines_take_fewer_rows(monkeypatch, assessed):
 
 
 def test_a_wrapped_model_has_the_same_interval(assessed):
-    """By another way: ConformalRegressor's split of the same rows is as wide, but for chance."""
+    """A second method agrees: ConformalRegressor's split of the same rows is equally wide, apart from chance."""
     _, X, y = tables(3000, seed=7)
     model = ConformalRegressor(mercer.KernelRegressor("gaussian('scale')", alpha=1e-3), method="split", random_state=0)
     low, high = model.fit(X, y).predict_interval(X[:1])[0]

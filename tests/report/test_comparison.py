@@ -65,7 +65,7 @@ def test_the_exact_machine_is_kernel_ridge():
     found = report.compare(data.open(X, target=y - y.mean()), "regression", rows=400, test_rows=150, **options)
     train, test = drawn(data.open(X, target=y - y.mean()), 400, 150, 0)
     exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(train.X, train.y)
-    assert found.entries[0].score == pytest.approx(exact.score(test.X, test.y), abs=2e-3)  # but for the intercept
+    assert found.entries[0].score == pytest.approx(exact.score(test.X, test.y), abs=2e-3)  # except for the intercept
 
 
 def test_frames_with_levels_and_weights():

@@ -153,7 +153,7 @@ def test_a_classifier_below_the_largest_class_needs_no_baseline_to_be_told():
     model = KernelClassifier(n_components=8, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
         X, X[:, 0] > 0.0
     )
-    (found,) = report.concerns(model, data.open(X, target=X[:, 0] < 0.3))  # the labels are those of other classes
+    (found,) = report.concerns(model, data.open(X, target=X[:, 0] < 0.3))  # the labels belong to other classes
     assert "always predicting True would have" in found.message
     assert report.concerns(model, data.open(X, target=X[:, 0] > 0.0)) == []
     weighed = KernelClassifier(

@@ -88,7 +88,7 @@ def test_the_memory_of_a_plan_is_that_of_the_fit(name, monkeypatch):
 
 
 def test_a_plan_counts_what_solves_the_sums():
-    """Five copies of the second moments, where one alone was counted: 134 MB of 671."""
+    """Five copies of the second moments, of which only one was counted: 134 MB of 671."""
     table = mercer.data.open(np.vstack([X] * 10), target=np.tile(Y, 10))
     found = plan(KernelRegressor(n_components=4096, alpha="loo", kernel=None, preparation=None), table)
     assert found.held >= 5 * 8 * 4097**2

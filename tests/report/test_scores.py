@@ -57,7 +57,7 @@ def test_classes_without_rows_and_beyond_the_known():
     found = values(report.classification_metrics(np.zeros(300, dtype=int), decisions))
     assert math.isnan(found["AUC"])
     assert found["balanced accuracy"] == pytest.approx(found["accuracy"])
-    two = RNG.integers(1, 3, 300)  # and none of the first class
+    two = RNG.integers(1, 3, 300)  # and no row of the first class
     balanced = [WEIGHT[two == k] @ (decisions.argmax(axis=1) == k)[two == k] / WEIGHT[two == k].sum() for k in (1, 2)]
     found = values(report.classification_metrics(two, decisions))
     assert found["balanced accuracy"] == pytest.approx(np.mean(balanced))

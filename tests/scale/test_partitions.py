@@ -152,7 +152,7 @@ LEARNERS = {
 
 
 def result_of(model, X):
-    """What a model gives for rows, as numbers."""
+    """The results of a model for rows, as numbers."""
     for name in ("decision_function", "transform", "predict"):
         if hasattr(model, name):
             return getattr(model, name)(X)

@@ -1,4 +1,4 @@
-"""Sums in bins: the same rows in whatever cuts they arrive."""
+"""Sums in bins do not depend on how the rows are cut."""
 
 import numpy as np
 import pytest

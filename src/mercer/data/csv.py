@@ -166,7 +166,7 @@ class CsvFile(FileSource):
                     raise not_utf8(self.path) from error
                 if "straddl" in str(error):
                     raise SourceError(
-                        f"{self.name} has a field of more than {READ_BYTES:,} bytes: is a quote not closed?"
+                        f"{self.name} has a field of more than {READ_BYTES:,} bytes: is a closing quote missing?"
                     ) from error
                 raise
 

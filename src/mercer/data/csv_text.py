@@ -42,7 +42,8 @@ def check_marks(path: Path, encoding: str) -> None:
     found = next((name for mark, name in MARKS.items() if head.startswith(mark)), None)
     if found is None and b"\x00" in head[:1000]:
         raise SourceError(
-            f"{path} has zero bytes, as no text in UTF-8 has: if it is UTF-16 without a mark, give encoding='utf-16-le'"
+            f"{path} contains zero bytes, unlike UTF-8 text: if it is UTF-16 without a byte order mark, give "
+            f"encoding='utf-16-le'"
         )
     if found is not None:
         raise SourceError(f"{path} is {found.upper()} text, not UTF-8: give encoding='{found}'")

@@ -88,8 +88,8 @@ class Blocks(Table):
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
         if not callable(source) and iter(source) is source:
             raise TypeError(
-                "the source of Blocks is read several times, found an iterator: give the function that "
-                "makes it, or a list"
+                "the source of Blocks is read several times, found an iterator: give a function that returns it, or a "
+                "list"
             )
         self._source = source
         self._n_rows: int | None = None

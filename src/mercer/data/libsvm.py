@@ -152,7 +152,7 @@ def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> t
     for file in files:
         file.base, file.width = base, max(1, width) if n_features is None else int(n_features)
     return tuple(
-        f"the last line of {file.name} has no line break: it may have been cut" for file in files if file.is_cut
+        f"the last line of {file.name} has no line break: the file may be truncated" for file in files if file.is_cut
     )
 
 

@@ -170,7 +170,7 @@ def sources_of(source: Any, format: str | None, reading: Reading) -> list[Source
     if isinstance(source, str | os.PathLike):
         return from_files(paths_of(Path(source), format), format, reading)
     if isinstance(source, Table):
-        raise TypeError(f"a {type(source).__name__} is a table already: give it directly to a learner")
+        raise TypeError(f"a {type(source).__name__} is a table already: pass it directly to a learner")
     if is_frame(source):
         return [FrameSource(source)]
     if sp.issparse(source):

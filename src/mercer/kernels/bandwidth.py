@@ -82,8 +82,8 @@ def _check_size(rule: str, found: float) -> None:
     """Refuse rows whose variance or distances overflow."""
     if not math.isfinite(found):
         raise ValueError(
-            f"{rule!r} needs rows whose squared distances are below 1.8e308, but those of X are too large; scale the "
-            "rows down, or give a number instead"
+            f"{rule!r} needs rows whose squared distances are below 1.8e308, but in X they are larger; scale the rows "
+            f"down, or give a number instead"
         )
 
 
