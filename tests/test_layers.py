@@ -5,6 +5,8 @@ itself, not even by an import inside a function.
 """
 
 import ast
+import re
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -71,3 +73,18 @@ def test_no_module_needs_itself():
         needs[name] = {one if one in modules else one.rpartition(".")[0] for one in imported} & modules.keys() - {name}
     assert "mercer.learn.machine" in needs["mercer.learn.pca"]
     TopologicalSorter(needs).prepare()  # which names the modules of a cycle
+
+
+def test_the_page_about_the_architecture_names_every_package():
+    root = Path(__file__).parent.parent
+    page = (root / "docs/contributing/architecture.md").read_text(encoding="utf-8")
+    parts, fit = page.split("## A fit, step by step")
+    assert [name for name in PACKAGES if f"| `src/mercer/{name}` |" not in parts] == []
+    folders = {path.parent.name for path in (SOURCE / "learn").glob("*/__init__.py")}
+    assert set(re.findall(r"`(\w+)`", fit.partition("|---|---|")[2])) == folders
+    contract = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    order = [name for layer in reversed(contract["layers"]) for name in re.findall(r"\w+", layer) if name in PACKAGES]
+    sentence = parts.partition("From bottom to top")[2].partition("`make lint`")[0]
+    assert re.findall(r"`(\w+)`", sentence) == order

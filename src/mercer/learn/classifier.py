@@ -71,7 +71,7 @@ from .left_out.decision_values import NEAREST, left_out_each
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .moment_machine import MomentMachine, Factor, Sample, Tried, can_add_rows
+from .moment_machine import Factor, MomentMachine, Sample, Tried, can_add_rows
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan

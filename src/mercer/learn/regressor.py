@@ -51,7 +51,7 @@ from .likelihood_gradient import LikelihoodGradient, LikelihoodSlopes, likelihoo
 from .losses import TargetLoss
 from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .moment_machine import MomentMachine, Factor, can_add_rows
+from .moment_machine import Factor, MomentMachine, can_add_rows
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
