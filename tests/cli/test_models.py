@@ -85,9 +85,16 @@ def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
         f"predict houses.mercer {tmp_path}/text.csv -q -o {tmp_path}/p.csv"
     )
     frames["houses"].assign(town="paris").to_csv(tmp_path / "town.csv", index=False)
-    message = fails(f"predict houses.mercer {tmp_path}/town.csv -q -o {tmp_path}/p.csv")
+    message = fails(f"predict houses.mercer {tmp_path}/town.csv --unknown error -q -o {tmp_path}/p.csv")
     assert "'paris'" in message
     assert not (tmp_path / "p.csv").exists()
+
+
+def test_towns_that_the_model_does_not_know(folder, run, tmp_path, frames):
+    frames["houses"].assign(town="paris").to_csv(tmp_path / "town.csv", index=False)
+    result = run(f"predict houses.mercer {tmp_path}/town.csv -o {tmp_path}/p.csv")
+    assert "400 entries have levels that did not occur in fit and count as no level at all (town: 400)" in result.stderr
+    assert np.isfinite(pd.read_csv(tmp_path / "p.csv")["prediction"]).all()
 
 
 def test_files_that_are_no_models(folder, fails, tmp_path):

@@ -326,7 +326,7 @@ def places(often):
     return pd.DataFrame({"town": [name for name, count in often.items() for _ in range(count)]})
 
 
-@pytest.mark.filterwarnings("ignore:column .town. has 300 levels")
+@pytest.mark.filterwarnings("ignore:column .town. has 300 different texts")
 def test_which_levels_are_rare():
     common = {f"c{place:02}": 200 for place in range(19)}
     cases = {
@@ -359,7 +359,7 @@ def test_rare_and_unknown_levels_share_a_column():
 
 
 @pytest.mark.parametrize("unknown", ["ignore", "error"])
-@pytest.mark.filterwarnings("ignore:column .name. has 300 levels")
+@pytest.mark.filterwarnings("ignore:column .name. has 300 different texts")
 def test_a_column_of_names_is_left_out(unknown):
     X = pd.DataFrame({"name": [f"n{row}" for row in range(300)], "x": np.linspace(-1.0, 1.0, 300)})
     model = automatic(unknown=unknown).fit(X, X["x"])

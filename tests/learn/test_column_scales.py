@@ -202,7 +202,7 @@ def test_rows_that_overflow():
     ("change", "match"),
     [
         ({"X": np.full((25, 4), np.nan)}, "X must be finite"),
-        ({"Y": np.zeros(24)}, "as many rows"),
+        ({"Y": np.zeros(24)}, "the same number of rows"),
         ({"weight": np.append(np.zeros(23), [1.0, 1.0])}, "at least 3 rows"),
         ({"weight": -np.ones(25)}, "not be negative"),
         ({"alpha": 0.0}, "alpha must be a positive"),

@@ -120,7 +120,7 @@ def test_models_that_predict_nothing_or_too_much():
     with pytest.raises(ValueError, match="expected a model that predicts one target, found one that predicts several"):
         report.evaluate(both, table)
     one = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="must bring y"):
+    with pytest.raises(ValueError, match="must contain y"):
         report.evaluate(one, table)
     with pytest.raises(ValueError, match="only a classifier has decisions"):
         next(report.predictions(one, table, ["decisions"]))

@@ -159,7 +159,7 @@ class NamedColumns(Columns):
             here = schema[name]
             if here not in (*PLAIN, *LEVELS, *TIMES):
                 raise SourceError(
-                    f"column {name!r} of {source.name} is of type {here}: which is neither numbers nor text nor dates"
+                    f"column {name!r} of {source.name} has type {here}, which is neither numbers nor text nor dates"
                 )
             self.kinds[name] = wider(kind, here)
             if not self.kinds[name]:

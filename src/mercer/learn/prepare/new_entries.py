@@ -65,6 +65,9 @@ class NewEntries:
     def __init__(self) -> None:
         self.gaps, self.levels = Tally(GAPS), Tally(LEVELS)
 
+    def __repr__(self) -> str:
+        return f"NewEntries(gaps={self.gaps!r}, levels={self.levels!r})"
+
     def clear(self) -> None:
         """Reset the counts."""
         self.gaps.clear()
