@@ -187,7 +187,7 @@ def test_bad_rows():
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 def test_rows_too_large_for_a_rule_are_refused(size, rule, convert):
     X = convert(np.random.default_rng(0).normal(size=(20, 3)) * size)
-    with pytest.raises(ValueError, match=f"'{rule}' needs rows whose squared distances are below .* scale the rows down"):
+    with pytest.raises(ValueError, match=f"'{rule}' needs rows whose squared distances are below .* scale the rows"):
         Gaussian(rule).resolve(as_rows(X, Stream(0)))
 
 

@@ -63,7 +63,7 @@ FILES = {
     "NaN": (lambda data: framed(b'{"a": NaN}'), "NaN is not JSON"),
     "an endless number": (lambda data: framed(b'{"a": ' + b"9" * 5000 + b"}"), "the header is not JSON"),
     "another safetensors file": (lambda data: framed(b'{"__metadata__":{"format":"pt"}}'), "no metadata 'mercer'"),
-    "a pickle": (lambda data: b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00" + data, "does not start like a model file"),
+    "a pickle": (lambda data: b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00" + data, "not start like a model file"),
     "a bit of an array": (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "SHA-256 differs"),
 }
 
