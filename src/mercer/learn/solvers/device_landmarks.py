@@ -13,12 +13,12 @@ from ...gpu.triangular import DeviceTriangular
 from ..features.chosen_rows import RowNumbers
 from ..features.device_features import DeviceFeatures
 from ..losses import Bend
-from .landmarks import ROUNDING, TRIES, LandmarkFeatures
+from .landmarks import ROUNDING, TRIES, CoefficientChange, LandmarkFeatures
 from .newton import Matrix, Values
 
 
-class DeviceRoot:
-    """The factor T of the kernel matrix of the landmarks, on a device; otherwise like :class:`LandmarkRoot`.
+class DeviceRoot(CoefficientChange):
+    """The factor T of the kernel matrix of the landmarks, on a device: what :class:`LandmarkRoot` is on processors.
 
     Parameters
     ----------
@@ -28,6 +28,8 @@ class DeviceRoot:
     precision : float
         The relative precision of the kernel values that T is used with.
     """
+
+    factor: DeviceTriangular
 
     def __init__(self, device: Device, gram: Tensor, precision: float):
         self.device = device
@@ -55,25 +57,6 @@ class DeviceRoot:
     def turn(self, dtype: Any) -> DeviceTriangular:
         """Return T in this precision."""
         return self._single if dtype == np.float32 else self.factor
-
-    def coefficients(self, W: Matrix) -> Matrix:
-        """Return alpha = T^-T w; rows after the landmarks, such as intercepts, are kept."""
-        count = len(self.factor)
-        return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
-
-    def turned(self, G: Matrix) -> Matrix:
-        """Return T^-1 g: a gradient with respect to alpha as one with respect to w."""
-        count = len(self.factor)
-        return np.vstack([self.factor.solve(G[:count]), G[count:]])
-
-    def features(self, K: Values) -> Values:
-        """Return k(x, L) T^-T of rows, in the precision of their kernel values."""
-        return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
-
-    def weights(self, A: Matrix) -> Matrix:
-        """Return w = T' alpha."""
-        count = len(self.factor)
-        return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
 
     def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> DeviceTriangular:
         """Return the factor of I + c T'T, bordered by the row of an intercept that is not regularised."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..._array import namespace
 from ..._tiles import single_threaded_blas, sum_in_order
+from ...gpu.triangular import DeviceTriangular
 from ..estimates.time_forecast import DOUBLE, PRODUCT_COST, Work
 from ..features.chosen_rows import RowNumbers
 from ..features.feature_matrix import FeatureMatrix, joined_moments, weighted_moments
@@ -47,7 +48,32 @@ CHANGED = 2.0
 """The preconditioner is computed again when the curvature per landmark has changed by this factor."""
 
 
-class LandmarkRoot:
+class CoefficientChange:
+    """The change between coefficients w of features and alpha of kernel values, w = T' alpha, on any processor."""
+
+    factor: Triangular | DeviceTriangular
+
+    def coefficients(self, W: Matrix) -> Matrix:
+        """Return alpha = T^-T w; rows after the landmarks, such as intercepts, are kept."""
+        count = len(self.factor)
+        return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
+
+    def turned(self, G: Matrix) -> Matrix:
+        """Return T^-1 g: a gradient with respect to alpha as one with respect to w."""
+        count = len(self.factor)
+        return np.vstack([self.factor.solve(G[:count]), G[count:]])
+
+    def features(self, K: Values) -> Values:
+        """Return k(x, L) T^-T of rows, in the precision of their kernel values."""
+        return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
+
+    def weights(self, A: Matrix) -> Matrix:
+        """Return w = T' alpha."""
+        count = len(self.factor)
+        return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
+
+
+class LandmarkRoot(CoefficientChange):
     """The factor T of the kernel matrix of the landmarks.
 
     Parameters
@@ -60,6 +86,8 @@ class LandmarkRoot:
     n_jobs : int or None
         The number of threads.
     """
+
+    factor: Triangular
 
     def __init__(self, gram: Matrix, precision: float, n_jobs: int | None):
         count, diagonal = len(gram), np.diag(gram).copy()
@@ -87,25 +115,6 @@ class LandmarkRoot:
         if self._single is None:
             self._single = Triangular(self.factor.lower.astype(np.float32), self.factor.n_jobs)
         return self._single
-
-    def coefficients(self, W: Matrix) -> Matrix:
-        """Return alpha = T^-T w; rows after the landmarks, such as intercepts, are kept."""
-        count = len(self.factor)
-        return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
-
-    def turned(self, G: Matrix) -> Matrix:
-        """Return T^-1 g: a gradient with respect to alpha as one with respect to w."""
-        count = len(self.factor)
-        return np.vstack([self.factor.solve(G[:count]), G[count:]])
-
-    def features(self, K: Values) -> Values:
-        """Return k(x, L) T^-T of rows, in the precision of their kernel values."""
-        return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
-
-    def weights(self, A: Matrix) -> Matrix:
-        """Return w = T' alpha."""
-        count = len(self.factor)
-        return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
 
     def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> Triangular:
         """Return the factor of I + c T'T, bordered by the row of an intercept that is not regularised."""
