@@ -6,21 +6,22 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._array import to_numpy
 from ..._checks import check_choice, check_probability
-from ..._random import RandomState, Stream, as_seed
+from ..._random import RandomState
 from ...gpu.exchange import in_kind_of_rows
 from ...scale import lazily
 from ..argument_types import WeightArgument
 from ..classifier import KernelClassifier
-from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
+from ..passes.fit_tasks import inner_fit, tells_of_estimator
 from ..targets.labels import checked_labels
+from .conformal_predictor import ConformalPredictor
 from .groups import known_codes, learned_groups, warn_of_small
 from .order_statistics import bound
-from .rows_in_memory import check_splittable, rows_in_memory
+from .rows_in_memory import rows_in_memory
 from .splittable_rows import RowsHere, splittable
 
 Matrix = NDArray[np.float64]
@@ -30,7 +31,7 @@ ROUNDING = 1e-12
 """Probabilities that differ by less than this are equal."""
 
 
-class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
+class ConformalClassifier(ClassifierMixin, ConformalPredictor):
     r"""Sets of classes that contain the true class of a new row with a given probability, for any classifier.
 
     Parameters
@@ -113,10 +114,8 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         """Refuse invalid arguments."""
         if not isinstance(self.estimator, KernelClassifier):
             raise TypeError(f"expected a KernelClassifier as estimator, found {type(self.estimator).__name__}")
-        check_splittable(self.estimator)
+        super().check_arguments()
         check_choice("conformity", self.conformity, CONFORMITIES)
-        check_probability("coverage", self.coverage)
-        check_probability("holdout", self.holdout)
 
     @tells_of_estimator
     def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
@@ -146,21 +145,14 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
         labels = checked_labels(given.targets)
         check_consistent_length(X if isinstance(given, RowsHere) else labels, labels)
         known, codes = learned_groups(groups, len(labels))
-        self.seed_ = as_seed(self.random_state)
-        order = Stream(self.seed_, "conformal").permutation(len(labels))
-        order = order if given.weight is None else order[given.weight[order] > 0.0]
-        count = int(np.ceil(float(self.holdout) * len(order)))
-        if not 0 < count < len(order):
-            raise ValueError(
-                f"holdout={self.holdout:g} of n_samples={len(order)} leaves no rows to train on or none to set aside"
-            )
-        aside, kept = np.sort(order[:count]), np.sort(order[count:])
+        order = self._shuffled(given)
+        kept, aside = self._kept_and_aside(order)
         model = clone(self.estimator)
         with inner_fit(self, model):
             given.fit(model, kept, classes=np.unique(labels[order]))
         scores = self._scores(model, given.rows(aside))
         self.estimator_, self.classes_ = model, model.classes_
-        self.scores_ = scores[np.arange(count), np.searchsorted(model.classes_, labels[aside])]
+        self.scores_ = scores[np.arange(len(aside)), np.searchsorted(model.classes_, labels[aside])]
         self.groups_, self.group_codes_, self.is_grouped_ = known, codes[aside], groups is not None
         warn_of_small(known, self.group_codes_, float(self.coverage), self.is_grouped_)
         return self
@@ -241,14 +233,7 @@ class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, TellsCallbacks, B
             sets[np.arange(len(sets)), scores.argmin(axis=1)] = True
         return sets
 
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns that ``fit`` has seen."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.n_features_in_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         tags.classifier_tags.poor_score = self.estimator.__sklearn_tags__().classifier_tags.poor_score
         return tags

@@ -6,24 +6,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._array import to_numpy
 from ..._checks import check_choice, check_probability, check_whole
-from ..._random import RandomState, Stream, as_seed
+from ..._random import RandomState
 from ...data.block import part_of
 from ...gpu.exchange import in_kind_of_rows
 from ...scale import lazily
 from ..argument_types import WeightArgument
 from ..map_choice import is_exact
-from ..passes.fit_tasks import TellsCallbacks, inner_fit, tells_of_estimator
+from ..passes.fit_tasks import inner_fit, tells_of_estimator
 from ..regressor import KernelRegressor
 from ..targets.regression_targets import checked_targets
+from .conformal_predictor import ConformalPredictor
 from .groups import known_codes, learned_groups, warn_of_small
 from .left_out_machines import LeftOutMachines, without_each, without_folds
 from .order_statistics import bound, rank, smallest
-from .rows_in_memory import check_splittable, rows_in_memory
+from .rows_in_memory import rows_in_memory
 from .splittable_rows import RowsHere, SplittableRows, splittable
 
 Matrix = NDArray[np.float64]
@@ -35,7 +36,7 @@ ROWS_AT_ONCE = 1024
 """The number of new rows whose intervals are computed together."""
 
 
-class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, BaseEstimator):
+class ConformalRegressor(RegressorMixin, ConformalPredictor):
     r"""Intervals that contain the target of a new row with a given probability, for any regressor.
 
     Nothing is assumed about the distribution of the targets, only that new rows come from the same source as the rows
@@ -136,10 +137,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         """Refuse invalid arguments."""
         if not isinstance(self.estimator, KernelRegressor):
             raise TypeError(f"expected a KernelRegressor as estimator, found {type(self.estimator).__name__}")
-        check_splittable(self.estimator)
+        super().check_arguments()
         check_choice("method", self.method, METHODS)
-        check_probability("coverage", self.coverage)
-        check_probability("holdout", self.holdout)
         check_whole("n_folds", self.n_folds, 2)
         if self.method in ("jackknife+", "cv+") and not self._sums_suffice:
             raise ValueError(
@@ -182,9 +181,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
         targets = checked_targets(given.targets)
         check_consistent_length(X if isinstance(given, RowsHere) else targets, targets)
         known, codes = learned_groups(groups, len(targets))
-        self.seed_ = as_seed(self.random_state)
-        order = Stream(self.seed_, "conformal").permutation(len(targets))
-        order = order if given.weight is None else order[given.weight[order] > 0.0]
+        order = self._shuffled(given)
         method = self._method(given)
         if method == "split":
             rows = self._fit_split(given, targets, order)
@@ -209,12 +206,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
 
     def _fit_split(self, given: SplittableRows, y: Matrix, order: NDArray[Any]) -> NDArray[Any]:
         """Fit to most rows; return the numbers of those that were set aside."""
-        count = int(np.ceil(float(self.holdout) * len(order)))
-        if not 0 < count < len(order):
-            raise ValueError(
-                f"holdout={self.holdout:g} of n_samples={len(order)} leaves no rows to train on or none to set aside"
-            )
-        aside, kept = np.sort(order[:count]), np.sort(order[count:])
+        kept, aside = self._kept_and_aside(order)
         self.estimator_ = clone(self.estimator)
         with inner_fit(self, self.estimator_):
             given.fit(self.estimator_, kept)
@@ -312,15 +304,8 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, TellsCallbacks, Bas
             bounds[rows, 0] = smallest(centres[rows], machine, -residuals, int(own.sum()) + 1 - place)
             bounds[rows, 1] = smallest(centres[rows], machine, residuals, place)
 
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns that ``fit`` has seen."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.n_features_in_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         tags.regressor_tags.poor_score = self.estimator.__sklearn_tags__().regressor_tags.poor_score
         tags.target_tags = self.estimator.__sklearn_tags__().target_tags
         tags.target_tags.multi_output = False
