@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(_HOMES[name], __name__), name)
-    if name == "__all__" or not name.startswith("_"):  # only the maps remain, listed by their package
+    if name == "__all__" or not name.startswith("_"):  # every other public name is a map
         known = import_module(".maps", __name__)
         if name == "__all__":
             return sorted([*_MODULES, *_HOMES, *known.__all__])

@@ -28,17 +28,17 @@ SIGN_ELEMENTS = 1 << 20
 
 
 class Traced(ABC):
-    """An array without values, whose operations are recorded, so that another program can do them.
+    """An array without values whose operations are recorded, so that another program can repeat them.
 
-    It has a shape, in which -1 stands for the number of rows, a type and a namespace of its own. Operations that no
-    namespace has are recorded by their names.
+    It has a shape, in which -1 stands for the number of rows, a type and its own namespace. Operations that no
+    array namespace offers are recorded by name.
     """
 
     dtype: np.dtype[Any]
 
     @abstractmethod
     def record(self, operation: str, *arguments: Any) -> Any:
-        """Record the operation of this name and return what it gives."""
+        """Record the operation with this name and return its result, which is traced as well."""
 
 
 def is_foreign(X: Any) -> bool:
@@ -103,7 +103,7 @@ def to_numpy(X: Array) -> Any:
 def unmasked(X: Any) -> NDArray[Any]:
     """Return a masked array as a plain one: masked entries are NaN among numbers, NaT among times, and None elsewhere.
 
-    Whoever ignores the mask takes what lies beneath it for data.
+    Code that ignores the mask would use the values beneath it as if they were data.
     """
     mask, values = np.ma.getmaskarray(X), X.data
     if not mask.any():
@@ -123,7 +123,7 @@ def unmasked(X: Any) -> NDArray[Any]:
 def as_stored(X: Any) -> Any:
     """Return rows ready for validation: without masks, and as sparse matrices only if all their indices exist.
 
-    SciPy and scikit-learn follow indices without checking them, to wherever they lead in memory.
+    SciPy and scikit-learn do not check indices: a wrong one would make them read memory outside the matrix.
     """
     if not sp.issparse(X):
         return to_numpy(X) if isinstance(X, np.ma.MaskedArray) else X
@@ -151,10 +151,10 @@ def _check_indices(indices: NDArray[Any], size: int) -> None:
 
 
 def _check_layout(X: Any) -> None:
-    """Refuse tensors whose entries are not all in memory."""
+    """Refuse sparse and other tensors whose entries are not all stored."""
     if X.layout != array_namespace(X).strided or X.is_meta:
         found = "one without values" if X.is_meta else f"one of layout {str(X.layout).removeprefix('torch.')}"
-        raise TypeError(f"expected a dense tensor, found {found}; sparse rows are taken as matrices of SciPy")
+        raise TypeError(f"expected a dense tensor, found {found}; pass sparse rows as a SciPy matrix")
 
 
 def finite_tensor(X: Any) -> Any:
@@ -227,7 +227,7 @@ def check_foreign(X: Array, finite: bool = True) -> Array:
 
 
 def double(X: Array) -> Array:
-    """Return a tile in float64, dense or sparse; objects are returned unchanged."""
+    """Return a dense or sparse tile in float64; objects are returned unchanged."""
     if X.dtype == object:
         return X
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
@@ -285,11 +285,11 @@ def rounded_array(X: Array, width: int) -> Array | None:
 
 
 def feature_type(X: Array) -> Any:
-    """Return the type of features of rows that are numbers: their own, but for ``precision("bfloat16")`` on a GPU."""
+    """Return the type of the features of numeric rows: their own, except on a GPU within ``precision("bfloat16")``."""
     if current_precision() != "bfloat16" or not on_gpu(X) or not is_float32(X):
         return X.dtype
     if is_cupy(X):
-        raise TypeError('precision("bfloat16") is for tensors of torch, found an array of CuPy')
+        raise TypeError('precision("bfloat16") needs torch tensors, found a CuPy array')
     return array_namespace(X).bfloat16
 
 

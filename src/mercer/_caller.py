@@ -1,4 +1,4 @@
-"""Warnings that point at the user's line that caused them, however deep in this package they arise."""
+"""Warnings that point at the line of the user's code that caused them, however deep in this package they arise."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ def size(count: float) -> str:
         if count < 1000 or unit == "GB":
             return f"{count:.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
         count /= 1000
-    raise AssertionError("the last unit takes all")
+    raise AssertionError("every size fits the last unit")
 
 
 def seconds(time: float) -> str:

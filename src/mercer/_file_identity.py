@@ -35,7 +35,7 @@ def place_of(path: Any) -> tuple[Any, ...] | None:
 
 
 def _status(path: Any) -> os.stat_result:
-    """Return the status of a file, ignoring a trailing slash like whoever writes to the file."""
+    """Return the status of a file, ignoring a trailing slash as the functions that write files do."""
     try:
         return os.stat(path)
     except NotADirectoryError:
@@ -43,7 +43,7 @@ def _status(path: Any) -> os.stat_result:
 
 
 def folded(name: str) -> str:
-    """Normalise a name for comparison where case does not matter."""
+    """Normalise a name for comparison in a folder that ignores case."""
     return unicodedata.normalize("NFC", name).casefold()
 
 

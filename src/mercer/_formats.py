@@ -19,7 +19,7 @@ class Format(NamedTuple):
     name : str
         Its name in ``mercer.data.open`` and ``--format``.
     title : str
-        Its name for people.
+        The name that users are shown.
     endings : tuple of str
         The file name endings that are read as this format; ``.gz`` may follow.
     reader : str

@@ -1,4 +1,4 @@
-"""Refusing what the machine cannot hold, before it is allocated."""
+"""Checks that refuse work for which this machine has too little memory, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit
 """Where Linux reports how much memory the processes of a container may use."""
 
 SMALL = 1 << 24
-"""Bytes that any machine with Python has; querying the limits would take longer than making most small arrays."""
+"""Bytes that any machine has, so that small arrays are allocated without the time that querying the limits takes."""
 
 
 def physical_memory() -> int | None:
@@ -46,7 +46,7 @@ def _group_may_take() -> int | None:
 
 
 def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
-    """Raise a MemoryError with the estimate if an array of this shape is larger than the machine's memory."""
+    """Raise a MemoryError that states the size if an array of this shape is larger than the machine's memory."""
     needed = itemsize
     for length in shape:
         needed *= int(length)
@@ -57,11 +57,11 @@ def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
 
 
 def check_room(needed: int, what: str, memory: int | None) -> None:
-    """Raise a MemoryError with the estimate if work needs more memory than allowed or available."""
+    """Raise a MemoryError that states the estimate if work needs more memory than is allowed or available."""
     most = physical_memory() if memory is None else memory
     if most is not None and needed > most:
         allowed = "this machine has" if memory is None else "memory allows"
-        raise MemoryError(f"{what} need {needed / 2**30:.2g} GiB at least; {allowed} {most / 2**30:.2g} GiB")
+        raise MemoryError(f"{what} need at least {needed / 2**30:.2g} GiB; {allowed} {most / 2**30:.2g} GiB")
 
 
 def as_bytes(size: Any) -> int:

@@ -78,7 +78,7 @@ class Stream:
         return Stream(self.seed, *self.path, mirror=not self.mirror)
 
     def words(self, count: int, start: int = 0) -> NDArray[np.uint64]:
-        """Return the first ``count`` raw words, or those from number ``start`` on."""
+        """Return ``count`` raw words, beginning with number ``start``."""
         check_memory((count,), 8, "the random numbers of a map")
         # The address contains the type, so that child(1) and child("1") differ; no repr contains the separator.
         address = "\x00".join([str(self.seed), *(repr(name) for name in self.path)])
@@ -122,7 +122,7 @@ class Stream:
         return np.argsort(self.words(count), kind="stable").astype(np.int32)
 
     def orders(self, count: int, length: int) -> NDArray[np.int64]:
-        """Independent uniformly random orders of 0 .. length-1, one per row."""
+        """Draw independent, uniformly random orders of 0 .. length-1, one per row."""
         return np.argsort(self.words(count * length).reshape(count, length), axis=1, kind="stable")
 
     def subset(self, bits: int, count: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Rows: what a kernel, a map or a learner may learn from, and their implementation for matrices."""
+"""The interface through which kernels, maps and learners read rows, and its implementation for matrices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Rows(ABC):
         return None
 
     def where(self, row: int) -> str | None:
-        """Return what people call a row, such as a line of a file.
+        """Return the name by which users know a row, such as a line of a file.
 
         Parameters
         ----------

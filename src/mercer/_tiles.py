@@ -73,11 +73,11 @@ def cut_at_multiples(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, 
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # scans the loaded libraries, which takes milliseconds, hence once
+    return ThreadpoolController()  # made once: it scans the loaded libraries, which takes milliseconds
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many tiles may run at once; None means the number of threads that BLAS may use outside our pinning."""
+    """Return how many tiles may run at once; None means as many as BLAS may use when we do not restrict it."""
     if n_jobs is None:
         return single_threaded_blas.allowed or _blas_threads()
     return int(joblib.effective_n_jobs(n_jobs))
@@ -88,14 +88,14 @@ def _blas_threads() -> int:
 
 
 def _take_control() -> None:
-    """Let the current thread set the number of BLAS threads; threadpoolctl would listen only to the first one."""
+    """Let the current thread set the number of BLAS threads, which threadpoolctl allows only the first thread to do."""
     openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread(force=True)
 
 
 class _SingleThreadedBlas:
-    """BLAS on one thread while anyone is inside: the first in saves the setting, and the last out restores it."""
+    """Context in which BLAS uses one thread; the first to enter saves the setting, the last to leave restores it."""
 
     def __init__(self) -> None:
         self._reset()
@@ -106,7 +106,7 @@ class _SingleThreadedBlas:
         self._lock, self._inside = threading.Lock(), 0
         self._limit: Any = None
         self.allowed: int | None = None
-        """The number of threads that BLAS had before, while anyone is inside."""
+        """The number of threads that BLAS used before anyone entered."""
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -142,10 +142,10 @@ def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int
 
 
 def run_large_tiles(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
-    """Do the same for work that does not depend on where rows are cut and uses no BLAS.
+    """Call ``work`` on a few large tiles, if it does not depend on where rows are cut and uses no BLAS.
 
-    Tiles are fewer and larger: Python code between two kernels is several times slower than it seems, because the rows
-    have evicted it from the caches.
+    The fewer tiles, the better: between two calls of the compiled core, Python code runs several times slower than
+    usual, because the rows have evicted it from the caches.
     """
     threads = n_threads(n_jobs)
     count = 1 if threads == 1 else LARGE_TILES_PER_THREAD * threads

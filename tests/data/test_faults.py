@@ -124,7 +124,7 @@ def test_what_is_compressed_by_columns_must_fit(tmp_path):
     X, y = numbers(9000)
     np.savez_compressed(tmp_path / "F.npz", X=np.asfortranarray(X), y=y)
     np.savez_compressed(tmp_path / "C.npz", X=X, y=y)
-    with pytest.raises(MemoryError, match=r"the rows of .*F\.npz.* need .* GiB at least; memory allows"):
+    with pytest.raises(MemoryError, match=r"the rows of .*F\.npz.* need at least .* GiB; memory allows"):
         whole(data.open(tmp_path / "F.npz", target="y", memory=1000))
     np.testing.assert_array_equal(whole(data.open(tmp_path / "F.npz", target="y", memory="1MB")).X, X)
     np.testing.assert_array_equal(whole(data.open(tmp_path / "C.npz", target="y", memory=1000)).X, X)  # block by block
@@ -295,7 +295,7 @@ def test_a_map_finds_its_columns_by_name(tmp_path):
     with pytest.raises(data.SourceError, match="has 3 features, but 4 are expected"):
         map.transform(data.open(X[:, :3]))
     save({"town": ["Oslo"]}, tmp_path / "3.parquet")
-    with pytest.raises(ValueError, match="a map takes columns of numbers, found levels in 'town'"):
+    with pytest.raises(ValueError, match="a map needs columns of numbers, found levels in 'town'"):
         map.fit(data.open(tmp_path / "3.parquet"))
 
 

@@ -280,7 +280,7 @@ MISTAKES = [
     ("(2).of(linear())", "(2)", "expected a kernel, found a number"),
     ("linear().of(2)", "2", "expected a kernel, found a number"),
     ("gaussian(0.5).of(linear())", "gaussian(0.5).of(linear())", "only a dot-product kernel"),
-    ("exponential('scale').of(linear())", "exponential('scale').of(linear())", "give its bandwidth as a number"),
+    ("exponential('scale').of(linear())", "exponential('scale').of(linear())", "kernel values: give a number"),
     ("linear().on(linear())", "on", "expected 'of(kernel)' or 'of_distance(kernel)' after '.'"),
     ("linear().of linear()", "linear@2", "expected '(' after 'of'"),
     ("linear() - linear()", "-", "expected '+', '*' or the end, found '-'"),

@@ -304,7 +304,7 @@ def test_levels_beyond_the_memory_of_a_run_are_refused(tmp_path):
     X = pd.DataFrame({"name": [f"n{row}" for row in range(rows)], "x": np.arange(rows) * 1.0})
     model = KernelRegressor("gaussian(0.02)", n_components=4, random_state=0, alpha=1.0)
     refused = r"column 'name' has 40,000 levels, each of which becomes a column of numbers: exclude it with exclude="
-    with pytest.raises(MemoryError, match=rf"{refused}.*The levels and blocks of 4,096 rows need 0\.01\d GiB at least"):
+    with pytest.raises(MemoryError, match=rf"{refused}.*The levels and blocks of 4,096 rows need at least 0\.01\d GiB"):
         train(model, X, X["x"].to_numpy(), output=tmp_path / "model", memory="8MB")
     preparation = Preparation("standard", "error", "error")
     tracemalloc.start()

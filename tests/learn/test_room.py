@@ -59,9 +59,9 @@ def test_estimates_are_near_what_is_taken(name):
 def test_the_state_of_rows_is_refused_when_classes_are_known(tmp_path):
     X, y = problem(20_000, 3, 10)
     model = KernelClassifier(map=features(16), max_iter=1, n_jobs=2, C=1.0, preparation=None)
-    with pytest.raises(MemoryError, match=r"the map, the sums over its 16 features .* need 0\.0\d+ GiB at least"):
+    with pytest.raises(MemoryError, match=r"the map, the sums over its 16 features .* need at least 0\.0\d+ GiB"):
         train(model, X, y, output=tmp_path / "model", memory="8MB")
-    with pytest.raises(MemoryError, match=r"the sums over 16 features and their solution need .* GiB at least; memory"):
+    with pytest.raises(MemoryError, match=r"the sums over 16 features and their solution need at least .* GiB; memory"):
         train(model, X, y, output=tmp_path / "model", memory="1MB")
     assert not list(tmp_path.iterdir())
 

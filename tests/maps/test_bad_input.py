@@ -202,7 +202,7 @@ def test_number_of_jobs(n_jobs):
     ],
 )
 def test_a_refusal_names_the_map_that_would_be_chosen(make, kernel, chosen):
-    with pytest.raises(ValueError, match=rf"{re.escape(repr(kernel))}; mercer.feature_map takes {chosen} for it$"):
+    with pytest.raises(ValueError, match=rf"{re.escape(repr(kernel))}; mercer.feature_map would choose {chosen}$"):
         make(kernel).fit(np.abs(sample_rows()))
 
 

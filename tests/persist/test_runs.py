@@ -386,7 +386,7 @@ def test_sums_that_do_not_fit_are_refused_before_any_pass(model, tmp_path):
     for given in ({"n_components": 2000, "map": "RandomFourier"}, {"map": features(2000)}):
         learner = model(**given)
         with pytest.raises(
-            MemoryError, match=r"the sums over 2000 features .* need 0\.\d+ GiB at least; memory allows"
+            MemoryError, match=r"the sums over 2000 features .* need at least 0\.\d+ GiB; memory allows"
         ):
             train(learner, X, y if isinstance(learner, KernelClassifier) else X[:, 0], output=tmp_path / "model",
                   memory="16MB", progress=seen.append)  # fmt: skip

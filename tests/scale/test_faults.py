@@ -112,7 +112,7 @@ def test_too_little_memory_on_a_worker_is_refused_before_the_run(collections):
     with (
         started(1, memory_limit="600MiB") as cluster,
         distributed.Client(cluster),
-        pytest.raises(MemoryError, match=r"4096 features and their solution need .* GiB at least"),
+        pytest.raises(MemoryError, match=r"4096 features and their solution need at least .* GiB"),
     ):
         mercer.KernelRegressor("gaussian", n_components=4096, map="RandomFourier", alpha=1.0).fit(*collections[:2])
 

@@ -86,7 +86,7 @@ class Additive(Kernel):
     """The compiled core's name for ``coordinate``."""
 
     def _planes(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Return the values of rows that the compiled core reads."""
+        """Return the arrays that the compiled core reads for these rows: their values, or functions of these."""
         return (X,)
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
@@ -153,7 +153,7 @@ class AdditiveChi2(Additive):
     array([[1. , 4.5]])
     """
 
-    description = "Histograms are alike where their bins are, by the harmonic mean of every pair of bins."
+    description = "Adds up the harmonic mean of corresponding bins: the usual similarity of histograms."
 
     _term = "chi2"
 
@@ -182,7 +182,7 @@ class Intersection(Additive):
     array([[1., 4.]])
     """
 
-    description = "Histograms are alike by how much of them they share, bin by bin."
+    description = "Adds up, bin by bin, how much two histograms overlap."
 
     _term = "intersection"
 
@@ -214,7 +214,7 @@ class JensenShannon(Additive):
     array([[1.   , 0.689]])
     """
 
-    description = "Histograms are alike where telling them apart takes many draws: the Jensen-Shannon divergence."
+    description = "Histograms are similar if it takes many draws to tell them apart: the Jensen-Shannon divergence."
 
     _term = "jensen-shannon"
 
@@ -246,7 +246,7 @@ class Hellinger(Additive):
     array([[1., 7.]])
     """
 
-    description = "Histograms are alike where their bins are, by the geometric mean of every pair of bins."
+    description = "Adds up the geometric mean of corresponding bins of two histograms."
 
     max_order = 0
 

@@ -24,7 +24,7 @@ def settle_kernel(owner: Kernel, name: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class _Pair(Kernel):
-    """Base class of two kernels that are evaluated on the same rows."""
+    """Base class of kernels that combine two kernels evaluated on the same rows."""
 
     left: Kernel
     right: Kernel
@@ -120,7 +120,7 @@ class Sum(_Pair):
     0.7 * Gaussian(gamma=0.5) + Linear()
     """
 
-    description = "Rows are alike where either of two kernels finds them so; what is learned is a sum of two parts."
+    description = "Rows are similar if either of two kernels says so; the learned function is a sum of two parts."
 
     def __repr__(self) -> str:
         right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
@@ -211,7 +211,7 @@ class Product(_Pair):
     4.0
     """
 
-    description = "Rows are alike where two kernels both find them so."
+    description = "Rows are similar only if both of two kernels say so."
 
     def __repr__(self) -> str:
         left = f"({self.left!r})" if isinstance(self.left, Sum) else repr(self.left)
@@ -300,7 +300,7 @@ class Scaled(Kernel):
     0.5 * Gaussian(gamma=2.0)
     """
 
-    description = "Another kernel, times a weight."
+    description = "Another kernel, multiplied by a weight."
 
     weight: float
     kernel: Kernel

@@ -39,7 +39,7 @@ class ArcCosine(Kernel):
            [ 0., 25.]])
     """
 
-    description = "Rows are alike where they point the same way, times their lengths: a wide random neural network."
+    description = "Grows with the lengths of two rows and falls with their angle: a wide random neural network."
 
     def gram(self, X: Array, Y: Array) -> Matrix:
         return first_order(*norms_and_cosines(X, Y))

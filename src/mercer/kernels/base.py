@@ -47,7 +47,7 @@ def operation_named(name: str) -> Any:
 
 @contextmanager
 def located(X: Array) -> Iterator[None]:
-    """Add the position of the first offending entry to an error about NaN or infinity."""
+    """Add the position of the first bad entry to an error about NaN or infinity."""
     try:
         yield
     except ValueError as error:
@@ -125,7 +125,7 @@ class Kernel(ABC):
            [0.068, 1.5  ]])
     """
 
-    description: ClassVar[str] = "A function of two rows that says how alike they are."
+    description: ClassVar[str] = "A function of two rows that says how similar they are."
     """One sentence about the kernel, shown in reports."""
 
     __array_ufunc__ = None  # makes a NumPy scalar times a kernel call __rmul__
@@ -371,10 +371,10 @@ class Kernel(ABC):
         raise ValueError(f"{self!r} has no derivatives with respect to columns")
 
     scale_powers: ClassVar[dict[str, float]] = {}
-    """Fields that only stretch rows: the kernel depends on rows times the field to this power."""
+    """Fields that of these fields multiplies the rows; the kernel depends on it in no other way."""
 
     def column_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the derivatives of sum_il weights[i, l] k(x_i, y_l) as both rows are stretched along a column.
+        """Compute the derivatives of sum_il weights[i, l] k(x_i, y_l) with respect to a rescaling of each column.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ class Kernel(ABC):
         return self.fields_that_stretch(self.column_gradients(X, Y, weights)) if self.scale_powers else {}
 
     def fields_that_stretch(self, columns: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the derivatives with respect to fields that stretch rows, given :meth:`column_gradients`.
+        """Return the derivatives with respect to fields that rescale rows, given :meth:`column_gradients`.
 
         Parameters
         ----------
@@ -727,7 +727,7 @@ class Kernel(ABC):
         return X
 
     def coordinate_slopes(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the derivative of every coordinate with respect to its entry, as each column has its own.
+        """Compute the derivative of every coordinate with respect to the entry from which it is computed.
 
         Parameters
         ----------
@@ -825,7 +825,7 @@ class Kernel(ABC):
         raise self._without_spectrum()
 
     def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
-        """Draw the random scales that turn normal vectors into frequencies of a rotation-invariant kernel.
+        """Draw the random factors that turn normal vectors into frequencies of a rotation-invariant kernel.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ class Cauchy(ColumnBandwidths):
     array([[1. , 0.2]])
     """
 
-    description = "Rows are alike where they are near in every column; likeness falls slowly, with heavy tails."
+    description = "Rows are similar if they are close in every column; similarity falls slowly, with heavy tails."
     scale_powers: ClassVar[dict[str, float]] = {"gamma": 1.0}
 
     gamma: float | str | tuple[float, ...] = 1.0

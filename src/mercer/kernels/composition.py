@@ -16,7 +16,7 @@ from .base import Kernel, operation, row_values
 from .families import DotProduct
 
 SERIES_LENGTHS = (512, 4096, 32768)
-"""The number of terms to which an infinite series is followed for the weights of a spectrum, if fewer do not do."""
+"""The largest number of terms of an infinite series that are examined for the weights of a spectrum."""
 
 
 WRONG = 1e-4
@@ -31,7 +31,7 @@ def _check_numbers(outer: Kernel) -> None:
     try:
         outer.check_resolved()
     except ValueError as error:
-        message = f"{outer!r} of a composition sees kernel values, not rows: give its bandwidth as a number"
+        message = f"{outer!r} cannot learn its bandwidth from rows, as it is applied to kernel values: give a number"
         raise ValueError(message) from error
 
 
@@ -56,7 +56,7 @@ class Composition(Kernel):
     Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
     """
 
-    description = "The likeness that one kernel finds is put through another, a power series in it."
+    description = "A power series in the value of another kernel."
 
     outer: Kernel
     inner: Kernel
@@ -64,7 +64,9 @@ class Composition(Kernel):
     def __post_init__(self) -> None:
         settle_kernel(self, "outer")
         if not self.outer.is_dot_product:
-            raise TypeError(f"only a dot-product kernel can be composed over another, found {self.outer!r}")
+            raise TypeError(
+                f"only a dot-product kernel can be applied to another kernel's values, found {self.outer!r}"
+            )
         settle_kernel(self, "inner")
         _check_numbers(self.outer)
 
@@ -153,7 +155,7 @@ class Composition(Kernel):
     # A frequency of f(k) is the sum of N frequencies of k, where N is drawn with the weights of the degrees.
 
     def _terms(self, rng: Stream, count: int) -> sp.csr_array:
-        """Return the sparse matrix of ones, N per row, that adds up the inner kernel's draws."""
+        """Return a sparse matrix of ones, a random number N in each row, that adds up draws of the inner kernel."""
         ends = np.concatenate([[0], np.cumsum(rng.child("terms").categories(self._weights(), count))])
         total = int(ends[-1])
         return sp.csr_array((np.ones(total), np.arange(total), ends), shape=(count, total))
@@ -167,7 +169,10 @@ class Composition(Kernel):
         return np.sqrt(terms @ self.inner.scales(rng.child("inner"), terms.shape[1]) ** 2)
 
     def spectral_dimension(self, n_features: int) -> int:
-        raise ValueError(f"a frequency of {self!r} is a sum of any number of others: no fixed set of uniforms makes it")
+        raise ValueError(
+            f"a frequency of {self!r} is the sum of a random number of others: it cannot be made from a fixed number "
+            "of uniforms"
+        )
 
     def spectral_moment(self, n_features: int) -> float:
         weights = self._weights()
@@ -198,7 +203,7 @@ class DistanceComposition(Kernel):
     Gaussian(gamma=0.5).of_distance(Polynomial(degree=2, gamma=1.0, coef0=0.0))
     """
 
-    description = "Rows are alike where they are near each other, by the distance that another kernel has."
+    description = "Rows are similar if they are close by the distance that another kernel defines."
 
     outer: Kernel
     inner: Kernel
@@ -206,7 +211,9 @@ class DistanceComposition(Kernel):
     def __post_init__(self) -> None:
         settle_kernel(self, "outer")
         if not self.outer.is_rotation_invariant:
-            raise TypeError(f"only a function of ||x - y|| can take another kernel's distance, found {self.outer!r}")
+            raise TypeError(
+                f"only a function of ||x - y|| can be applied to another kernel's distance, found {self.outer!r}"
+            )
         if self.outer.chart is not None:
             raise TypeError(
                 f"{self.outer!r} has a bandwidth per column, but another kernel's distance has no columns: give one "

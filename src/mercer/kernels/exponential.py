@@ -31,7 +31,7 @@ class Exponential(LearnedBandwidth, DotProduct):
     array([[1.   , 2.718]])
     """
 
-    description = "Rows are alike where their inner product is large; all products of columns count, high ones less."
+    description = "Grows with the inner product of rows; all products of columns count, those of many columns less."
     scale_powers: ClassVar[dict[str, float]] = {"gamma": 0.5}
 
     gamma: float | str = 1.0

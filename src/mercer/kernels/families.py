@@ -24,7 +24,7 @@ CACHED_ELEMENTS = 1 << 15
 LARGEST_ROUNDING = 1e-4
 """The largest error in a kernel value that products in float32 may cause; beyond it they are computed in float64."""
 CANCELLED = 1e-6
-"""A squared distance below this fraction of the squared norms is not taken from inner products but recomputed."""
+"""Below this fraction of the squared norms, a squared distance is not taken from inner products but recomputed."""
 
 
 def inner_products(X: Array, Y: Array) -> NDArray[np.float64]:
@@ -196,7 +196,7 @@ class Radial(ShiftInvariant):
 
     @abstractmethod
     def radial_slope(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the derivative g', with 0 where it is infinite, which can happen only at distance 0.
+        """Compute the derivative g'; where it is infinite, which can happen only at distance 0, return 0.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Radial(ShiftInvariant):
 
 
 def column_sum(term: Callable[[Any, Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
-    """Compute sum_j term(x_j, y_j) column by column, without an n x m x d array; a term with a 0 in it is 0."""
+    """Compute sum_j term(x_j, y_j) column by column, without an n x m x d array; a term is 0 if x_j or y_j is 0."""
     total = np.zeros((X.shape[0], Y.shape[0]))
     X, Y = _by_column(X), _by_column(Y)
     for column in np.intersect1d(_occupied(X), _occupied(Y), assume_unique=True).tolist():
@@ -483,7 +483,7 @@ def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _near_pairs(distances: Any, norms: Any, X: Array, Y: Array) -> Iterator[tuple[Any, Any]]:
-    """Yield, in blocks, the pairs of rows so near to each other that their significant digits have cancelled."""
+    """Yield, in blocks, the pairs of rows so close that the digits of their distance have cancelled."""
     near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # includes NaN, which is infinity minus infinity
     both_sparse = sp.issparse(X) and sp.issparse(Y)
     width = (X.nnz + Y.nnz) // (X.shape[0] + Y.shape[0]) if both_sparse else X.shape[1]

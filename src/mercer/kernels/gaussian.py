@@ -37,7 +37,7 @@ class Gaussian(ColumnBandwidths, Radial):
     True
     """
 
-    description = "Rows are alike where they are near each other; likeness falls smoothly with the squared distance."
+    description = "Rows are similar if they are close; similarity falls smoothly with the squared distance."
     scale_powers: ClassVar[dict[str, float]] = {"gamma": 0.5}
 
     gamma: float | str | tuple[float, ...] = 1.0

@@ -33,7 +33,7 @@ class Laplacian(ColumnBandwidths):
     array([[1.   , 0.368]])
     """
 
-    description = "Rows are alike where they are near in every column; likeness falls sharply, and allows for edges."
+    description = "Rows are similar if they are close in every column; similarity falls sharply, to allow for kinks."
     scale_powers: ClassVar[dict[str, float]] = {"gamma": 1.0}
 
     gamma: float | str | tuple[float, ...] = 1.0

@@ -39,7 +39,7 @@ class Maclaurin(DotProduct):
     163.0
     """
 
-    description = "A power series in the inner product of rows: products of columns, each degree with its own weight."
+    description = "A power series in the inner product of rows: all products of columns, with a weight for each degree."
 
     coefficients: tuple[float, ...] | Callable[[int], float]
     _: KW_ONLY

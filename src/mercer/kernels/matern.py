@@ -52,11 +52,11 @@ class Matern(ColumnBandwidths, Radial):
     Parameters
     ----------
     nu : float, default=1.5
-        The smoothness; larger values make what is learned smoother. With ``nu=0.5`` the kernel is
+        The smoothness: larger values make the learned function smoother. With ``nu=0.5`` the kernel is
         exp(-||x - y|| / length_scale); as nu grows, it approaches the Gaussian kernel.
     length_scale : float, {"scale", "median"} or tuple of float, default=1.0
         The length scale. ``"scale"`` is sqrt(n_features * X.var()) and ``"median"`` the median distance. With one
-        number per column, each difference x_i - y_i is divided by its own.
+        number per column, each difference x_i - y_i is divided by its own scale.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Matern(ColumnBandwidths, Radial):
     array([[1.   , 0.368]])
     """
 
-    description = "Rows are alike where they are near each other; nu sets how smooth what is learned must be."
+    description = "Rows are similar if they are close; nu sets how smooth the learned function is."
     scale_powers: ClassVar[dict[str, float]] = {"length_scale": -1.0}
 
     nu: float = 1.5

@@ -38,7 +38,8 @@ SKLEARN_REFUSED = {
     "did you mean 'polynomial' or 'gaussian'?",
     "cosine": "cosine is <x, y> between rows of norm 1; did you mean 'linear' with scale='unit' of a learner, or after "
     "a Normalizer?",
-    "precomputed": "unknown kernel 'precomputed': give it alone, to Nystrom or to a learner with that map",
+    "precomputed": "'precomputed' cannot be part of an expression: give it alone, to Nystrom or to a learner with that "
+    "map",
 }
 """Kernel names of scikit-learn that have no meaning here, with advice on what to use instead."""
 

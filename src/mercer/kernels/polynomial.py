@@ -32,7 +32,7 @@ class Linear(DotProduct):
     array([[3.]])
     """
 
-    description = "The inner product of rows: what is learned is a plane."
+    description = "The inner product of rows: the learned function is linear in the columns."
 
     max_degree = 1
 
@@ -69,7 +69,7 @@ class Polynomial(LearnedBandwidth, DotProduct):
     16.0
     """
 
-    description = "A power of the inner product of rows: what is learned is a polynomial of the columns."
+    description = "A power of the inner product of rows: the learned function is a polynomial in the columns."
     scale_powers: ClassVar[dict[str, float]] = {"gamma": 0.5}
 
     degree: int = 2

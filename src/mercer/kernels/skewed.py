@@ -95,7 +95,7 @@ class SkewedChi2(_Skewed):
     array([[1. , 0.8]])
     """
 
-    description = "Histograms are alike where every bin is, measured on a logarithmic scale."
+    description = "Histograms are similar if they are close in every bin, measured on a logarithmic scale."
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         values = None
@@ -131,7 +131,7 @@ class SkewedIntersection(_Skewed):
     array([[1. , 0.5]])
     """
 
-    description = "Histograms are alike where every bin is, on a logarithmic scale, with sharp edges."
+    description = "Histograms are similar if every bin is, on a logarithmic scale; similarity falls sharply."
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return np.exp(-0.5 * manhattan_distances(X, Y))

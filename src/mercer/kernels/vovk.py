@@ -27,7 +27,7 @@ class VovkReal(DotProduct):
     array([[21.]])
     """
 
-    description = "The first few powers of the inner product of rows, each with the same weight."
+    description = "The first few powers of the inner product of rows, all with the same weight."
 
     degree: int
 
@@ -60,7 +60,7 @@ class VovkInfinite(DotProduct):
     array([[1.333]])
     """
 
-    description = "All powers of the inner product of rows, each with the same weight."
+    description = "All powers of the inner product of rows, all with the same weight."
 
     radius = 1.0
 

@@ -82,7 +82,7 @@ def _taken(choices: list[NDArray[np.intp]], units: int) -> dict[int, int]:
 
 
 def _spend(terms: list[Term], widths: dict[int, int], rest: int) -> None:
-    """Give the width left over by the units to the degree that gains most."""
+    """Give the width that remains after division into units to the degree that gains most from it."""
     kept = [term for term in terms if term.degree in widths]
     if not kept or rest == 0:
         return

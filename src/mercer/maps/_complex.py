@@ -31,7 +31,7 @@ def others(factors: Sequence[NDArray[Any]]) -> Iterator[NDArray[Any]]:
 
 
 def parts(turns: Array) -> Pair:
-    """The real and imaginary parts of i**turns: 1, 0, -1, 0 and 0, 1, 0, -1."""
+    """Return the real and imaginary parts of i**turns: 1, 0, -1, 0 and 0, 1, 0, -1."""
     odd = turns % 2
     return (1 - turns) * (1 - odd), (2 - turns) * odd
 

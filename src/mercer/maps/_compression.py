@@ -1,4 +1,4 @@
-"""The projections of :class:`Compressed`, from the wide features of any map to few."""
+"""The projections with which :class:`Compressed` reduces the many features of a map to a few."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CHUNK_BYTES = 16 * 2**20
 """The number of wide features that each thread holds at a time."""
 MOST_ROWS = 2048
 STREAM_ROWS = 64
-"""Random rows are drawn this many at a time, each time from a separate stream; a chunk is a multiple of it."""
+"""The number of random rows drawn from one stream; a chunk of rows is a multiple of it."""
 NEGLIGIBLE = 1e-13
-"""A direction in which a matrix is smaller than this, relative to its largest, is rounding."""
+"""Directions with singular values below this fraction of the largest are rounding errors."""
 
 
 class CraftParameters(NamedTuple):
@@ -91,7 +91,7 @@ def draw_craft(rng: Stream, inner: Any, wide: int, width: int) -> CraftParameter
 
 
 class Tefm(NamedTuple):
-    """The learning of a projection; ``features(X, first_row)`` computes the ``wide`` features F of rows."""
+    """Learns the projection of TEFM; ``features(X, first_row)`` computes the ``wide`` features F of rows."""
 
     features: Callable[[Array, int], Matrix]
     rows: Rows
@@ -126,7 +126,7 @@ class Tefm(NamedTuple):
         return Q, captured
 
     def _sum(self, part: Callable[[Matrix, int], tuple[Matrix, ...]], width: int) -> tuple[Matrix, ...]:
-        """Sum over all rows in one pass."""
+        """Add up what ``part`` computes from each chunk of features, in one pass over all rows."""
 
         def work(item: tuple[int, Array]) -> tuple[Matrix, ...]:
             first, X = item
@@ -172,7 +172,7 @@ def gaussian_rows(rng: Stream, first: int, count: int, width: int) -> Matrix:
 
 
 def sign_rows(rng: Stream, first: int, count: int) -> NDArray[np.int8]:
-    """Return the signs of rows."""
+    """Return the random signs of ``count`` rows from row ``first`` on."""
     return np.concatenate([block.signs((rows,)) for block, rows in _streams(rng.child("signs"), first, count)])
 
 

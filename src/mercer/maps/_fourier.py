@@ -1,4 +1,4 @@
-"""Fourier features: the common part of the maps for shift-invariant kernels, whatever draws the frequencies."""
+"""Fourier features: what all maps for shift-invariant kernels share, however they draw their frequencies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONGEST_PHASE = 2.0**40
 
 @in_double
 class Frequencies(NamedTuple):
-    """One frequency per row, and the offsets of single features.
+    """A matrix with one frequency per row, and the offsets of the features that are not in pairs.
 
     Both are float64: in float32, a long row or a heavy-tailed frequency would leave no correct digit in a phase.
     """
@@ -136,7 +136,7 @@ def fourier_variance(kernel: Kernel, X: Array, Y: Array, width: int, form: str =
     single = 1.0 + doubled / 2.0 - value**2
     paired = 1.0 + doubled - 2.0 * value**2
     pairs = width // 2 if form == "paired" else 0
-    # Rounding may leave a negative number where equal ones are subtracted.
+    # Where equal numbers are subtracted, rounding may leave a negative one.
     variance = np.maximum(2 * pairs * paired + (width - 2 * pairs) * single, 0.0)
     return kernel.amplitude**2 * variance / width**2
 
@@ -146,7 +146,7 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 
 
 def matrix_waves(params: Frequencies, scale: float, dtype: DTypeLike) -> Waves:
-    """Return what writes scale (cos <w, x>, sin <w, x>, ...) of rows of this type, for a matrix of frequencies."""
+    """Return a function that writes scale (cos <w, x>, sin <w, x>, ...) of rows, for a matrix of frequencies."""
     panels, offset = _core.panels(params.frequencies.T, dtype), params.offset.astype(dtype)
 
     def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
@@ -160,7 +160,7 @@ def native_waves(
 ) -> Native:
     """Return the compiled version of Fourier features; rows with long phases are mapped in float64 or by ``reference``.
 
-    ``waves`` returns what writes the features of rows of a given type.
+    ``waves`` takes a type of rows and returns a function that writes the features of such rows.
     """
     write, limit = waves(dtype), LONG_PHASES[np.dtype(dtype).name]
 
@@ -229,14 +229,14 @@ class FourierConstruction(Construction):
         return math.sqrt(2.0 * self.kernel.amplitude / self.n_components)
 
     def waves(self, params: Any, dtype: DTypeLike) -> Waves:
-        """Return what writes the features of rows of this type and returns their longest phases."""
+        """Return a function that writes the features of rows of this type and returns their longest phases."""
         return matrix_waves(params, self.scale, dtype)
 
     def gpu(self, params: Any, device: Any) -> Gpu | None:
         return self.gpu_waves(params, device) if self.kernel.chart is None else None
 
     def gpu_waves(self, params: Any, device: Any) -> Gpu | None:
-        """Return what writes the features of rows on a GPU, if there is a GPU kernel for these frequencies."""
+        """Return a function that writes the features on a GPU, or None if no GPU kernel takes these frequencies."""
         return kernels.matrix_waves(params.frequencies / math.pi, params.offset / math.pi, self.scale, device)
 
     def native(self, params: Any, dtype: DTypeLike) -> Native:
@@ -269,7 +269,7 @@ class RotationInvariantConstruction(FourierConstruction):
     def check_kernel(self) -> None:
         super().check_kernel()
         if not self.kernel.is_rotation_invariant:
-            raise unserved(self.name, "a kernel that depends on ||x - y|| alone", self.kernel)
+            raise unserved(self.name, "a kernel that depends only on ||x - y||", self.kernel)
 
 
 class FourierMap(FeatureMap):

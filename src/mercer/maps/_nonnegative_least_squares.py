@@ -43,5 +43,7 @@ def nonnegative_minimum(gram: NDArray[np.float64], right: NDArray[np.float64]) -
             wrong[: np.flatnonzero(wrong)[-1]] = False
         free ^= wrong
     else:
-        raise ValueError("the weights do not settle: the features hardly differ from one another; regularise more")
+        raise ValueError(
+            "the weights do not converge, because the features are nearly the same: increase the regularisation"
+        )
     return np.maximum(weights, 0.0)

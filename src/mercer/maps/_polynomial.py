@@ -20,7 +20,7 @@ from .refusals import unserved
 
 
 class HomogeneousForm(NamedTuple):
-    """The form weight <x', y'>^degree with x' = (scale x, constant)."""
+    """A polynomial kernel written as weight <x', y'>^degree, where x' = (scale x, constant)."""
 
     weight: float
     degree: int
@@ -28,11 +28,11 @@ class HomogeneousForm(NamedTuple):
     constant: float
 
     def lift(self, X: Array) -> Array:
-        """The rows x'."""
+        """Return the rows x'."""
         return affine(X, self.scale, self.constant)
 
     def width(self, n_features: int) -> int:
-        """The width of x'."""
+        """Return the number of columns of x'."""
         return n_features + (self.constant != 0.0)
 
 
@@ -103,5 +103,5 @@ class PolynomialConstruction(Construction):
         form = self.form
         moments = pair_moments(form.lift(X), form.lift(Y))
         variance = self.sketch_variance(moments, form.degree, form.width(X.shape[1]))
-        # Rounding may leave a negative number where the formulas subtract equal ones.
+        # Where the formulas subtract equal numbers, rounding may leave a negative one.
         return form.weight**2 * np.maximum(variance, 0.0)

@@ -24,7 +24,7 @@ Matrix = NDArray[np.float64]
 
 
 NO_MEAN = 1e-10
-"""A mean this much shorter than the rows is rounding: its direction would differ from machine to machine."""
+"""Relative to the rows, a mean shorter than this is rounding: its direction would differ between machines."""
 
 
 def mean_row(rows: Rows) -> tuple[Vector, float]:
@@ -73,7 +73,7 @@ class Split(ABC):
         return 1.0
 
     def pull(self, X: Matrix, vector: Vector, of_residual: Matrix, of_scalar: Vector | None) -> Matrix:
-        """Take the slopes of a function of residuals and scalars back to the rows."""
+        """Compute derivatives with respect to the rows from those with respect to residuals and scalars."""
         return of_residual
 
     def width(self, n_features: int) -> int:
@@ -153,7 +153,7 @@ class DirectionSplit(Split):
 
 
 class CentreSplit(Split):
-    """The split of exp(g <x, y>) and of the Gaussian about a centre m: r = x - m, and the rest is a scalar per row.
+    """The split of exp(g <x, y>) and of the Gaussian about a centre m, with r = x - m and one scalar per row.
 
     The Gaussian is exp(-g ||r||^2) exp(-g ||r'||^2) exp(2 g <r, r'>), and exp(g <x, y>) is
     exp(g <m, x> - g ||m||^2 / 2) times the same of y times exp(g <r, r'>).

@@ -192,7 +192,7 @@ class MappedRows(Rows):
         """Return the map, after checking that its kernel accepts the rows."""
         if self._fitted is None:
             raise ValueError(
-                f"the outer map learns from rows, but the features of {self._construction.name}"
+                f"the outer map learns its bandwidth from rows, but the features of {self._construction.name}"
                 f"({self._construction.kernel!r}) are random and not drawn yet: give bandwidths as numbers, or take an "
                 "inner map that is not random"
             )

@@ -1,4 +1,4 @@
-"""AdditiveMap: kernels of histograms, by samples of their spectrum."""
+"""AdditiveMap: a map for the kernels of histograms, from samples of their spectrum."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class AdditiveMap(FeatureMap):
         Parameters
         ----------
         input_features : sequence of str or None, default=None
-            The names of the columns. None means those of ``fit``, or "x0", "x1" and so on if it saw none.
+            The names of the columns. None means the names seen in ``fit``, or "x0", "x1" and so on if there were none.
 
         Returns
         -------

@@ -55,17 +55,17 @@ class Choice:
 
 
 def floats(*shape: int | None, **bounds: Any) -> Any:
-    """Finite numbers."""
+    """Return the layout of an array of finite numbers."""
     return Leaf(("float64",), shape, **bounds)
 
 
 def signs(*shape: int | None) -> Any:
-    """+1 and -1."""
+    """Return the layout of an array of signs, +1 and -1."""
     return Leaf(("int8",), shape, -1, 1, zero=False)
 
 
 def quarter_turns(*shape: int | None) -> Any:
-    """The exponents 0 to 3 of i."""
+    """Return the layout of an array of powers of i, given by their exponents 0 to 3."""
     return Leaf(("int8",), shape, 0, 3)
 
 
@@ -75,12 +75,12 @@ def places(count: int, *shape: int | None) -> Any:
 
 
 def exactly(values: Any) -> Any:
-    """These integers and no others."""
+    """Return the layout of an array that must contain exactly these integers."""
     return Leaf(("int64",), (len(values),), values=tuple(int(value) for value in values))
 
 
 def integers_of(params: Any) -> list[NDArray[Any]]:
-    """The integer arrays of a tree, in order."""
+    """Return the integer arrays of a tree, in order."""
     if isinstance(params, tuple):
         return [array for part in params for array in integers_of(part)]
     return [params] if params.dtype.kind == "i" else []

@@ -192,11 +192,11 @@ class Calibrated(MapWrapper):
     map : FeatureMap
         The map to calibrate. Its seed comes from this map.
     n_components : int or None, default=None
-        The number of features. None means that of the map.
+        The number of features. None means as many as the map has.
     n_rows : int, default=2000
         The number of rows to sample. Three quarters of them determine the weights, and the others evaluate them.
     regularization : float, default=15.0
-        The number of rows that it takes to move the weights away from 1.
+        How strongly the weights are pulled towards 1, as a number of rows: with many more rows, the data prevail.
     random_state : int, Generator, RandomState or None, default=None
         Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
@@ -226,7 +226,7 @@ class Calibrated(MapWrapper):
 
     description = MapDescription(
         features="the features of another map, with weights fitted to the kernel on pairs of rows",
-        kernels="those of the inner map",
+        kernels="the kernels of the inner map",
         when="new rows resemble the training rows",
         cost="as the inner map",
         variance="no",

@@ -117,7 +117,7 @@ def srht_pairs(n_features: int, width: int) -> int:
 
 
 def srht_correction(moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-    """Return the contribution of each such pair to D^2 Var, negative where the structure helps."""
+    """Return the contribution to D^2 Var of each pair in a block, which is negative where the structure helps."""
     others = max(padded_width(n_features) - 1, 1)
     t2 = moments.t**2
     A, B = t2 - (moments.N - moments.c) / others, t2 - (t2 - moments.c) / others

@@ -22,7 +22,7 @@ from .fitted_map import FittedMap, earliest
 
 @in_double
 class ComposedParameters(NamedTuple):
-    """The parameters of both maps, in float64: rounded inner features could leave outer phases without digits."""
+    """The parameters of both maps, in float64, because outer phases may need more digits than float32 features have."""
 
     inner: Any
     outer: Any
@@ -198,7 +198,7 @@ class Composed(FeatureMap):
     def construct(self, rows: Rows) -> Construction:
         self.check_arguments()
         inner = clone(self.inner).construct(rows)
-        # Any stream gives the features of a map that is not random; those of a random map are not known yet.
+        # The features of a map that is not random are known before parameters are drawn; any stream gives them.
         known = inner.draw(Stream(0), rows) if inner.is_deterministic else None
         outer = construction_of(self.outer, int(self.n_components), MappedRows(inner, known, rows))
         return self.settled(rows.n_features, inner=inner, outer=outer)
@@ -211,6 +211,6 @@ def composition(outer: Any, inner: Kernel) -> Kernel:
     if isinstance(outer, Kernel) and outer.is_rotation_invariant:
         return outer.of_distance(inner)
     raise ValueError(
-        "Composed needs an outer map of a dot-product kernel, or of a kernel that depends on ||x - y|| alone, "
-        f"found one of {outer!r}"
+        "Composed needs an outer map of a dot-product kernel, or of a kernel that depends only on ||x - y||, found one "
+        f"of {outer!r}"
     )

@@ -190,7 +190,7 @@ class Compressed(MapWrapper):
 
     description = MapDescription(
         features="a map with many features, projected down to fewer that keep most of the kernel",
-        kernels="those of the inner map",
+        kernels="the kernels of the inner map",
         when="TEFM: highest accuracy per feature; CRAFT: high degrees",
         cost="the inner map at f D, then f D^2 or f D log f D",
         variance="no",

@@ -43,7 +43,7 @@ def in_tiles(write: Gpu, floats: int) -> Gpu:
 
 
 class ColumnCount:
-    """Rows about which only the number of columns is known, enough to draw what depends on the seed alone."""
+    """Rows of which only the number of columns is known, which is enough to draw what depends on the seed alone."""
 
     def __init__(self, n_features: int):
         self.n_features = n_features
@@ -77,7 +77,7 @@ class Construction(ABC):
     kernel: Any = None
 
     parts: ClassVar[tuple[str, ...]] = ()
-    """The maps inside this one: fields that hold constructions, and the fields of the parameters that hold theirs."""
+    """The maps inside this one: for each field that holds a construction, the field that holds its parameters."""
 
     learned: ClassVar[dict[str, tuple[str, Any]]] = {}
     """Fields that are learned from rows and are not arrays: their types, by their names in model files."""
@@ -91,7 +91,8 @@ class Construction(ABC):
     deterministic: ClassVar[bool] = False
     """Whether the features do not depend on the seed, provided that the same is true of the maps inside."""
 
-    # -- what a map gives ----------------------------------------------------------------------------------------------
+    # -- what a subclass implements
+    # ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def draw(self, rng: Stream, rows: Rows) -> FittedMap:
@@ -111,7 +112,7 @@ class Construction(ABC):
         X : ndarray of shape (n_rows, n_features)
             A tile of dense rows in float64.
         G : ndarray of shape (n_rows, n_components) or (1, n_components)
-            What every feature counts, for every row or for all of them alike.
+            The weights g of the features, one row of weights per row of X or a single one for all of them.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What is said about a map wherever maps are listed: the guide, ``mercer maps``, reports and the inventory."""
+"""The description of a map wherever maps are listed: in the guide, ``mercer maps``, reports and the inventory."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     """
 
     description: ClassVar[MapDescription] = MapDescription("features of its own", "its own", "", "", "no")
-    """What lists of maps and reports say about it."""
+    """The description shown in reports and in lists of maps."""
 
     construction: ClassVar[type[Construction]]
     """The mathematics of the map."""
@@ -82,7 +82,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     """Arguments with a fixed set of values."""
 
     has_landmarks: ClassVar[bool] = False
-    """Whether features belong to landmarks chosen from the rows, so that there are at most as many as rows."""
+    """Whether features belong to landmarks chosen from the rows, which limits their number to that of the rows."""
 
     fitted_: FittedMap
 
@@ -236,7 +236,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             setattr(self, f"{part}_", inner)
 
     def for_parts(self) -> tuple[Any, ...] | None:
-        """Return how this map is made again elsewhere from its seed; None if its parameters have to be sent.
+        """Return how another process can make this map from its seed, or None if it must be sent the parameters.
 
         Returns
         -------
@@ -312,7 +312,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     @property
     def gives_kernel_values(self) -> bool:
-        """Whether features are kernel values at landmarks, so that their inner products are no kernel values."""
+        """Whether features are kernel values at landmarks, whose inner products do not approximate the kernel."""
         return False
 
     # -- features ------------------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         {ndarray, sparse matrix, tensor} of shape (n_samples, n_components_)
             The features, with the dtype, array library and device of X. They are dense unless the map says otherwise.
         """
-        if not hasattr(self, "fitted_"):  # a hundred times cheaper than the check that follows
+        if not hasattr(self, "fitted_"):  # skips the check of the type below, which takes a hundred times longer
             check_is_fitted(self)
         if isinstance(X, Table):
             return table_features(self, X, out)

@@ -29,7 +29,7 @@ from .row_checks import Check
 MENDED_ROWS = 4096
 """The number of rows that the reference maps at once after a fused kernel could not map them."""
 CACHED_BYTES = 2**25
-"""The most features that are written elsewhere before they are copied to their places: these stay in a GPU's cache."""
+"""The number of features that are written to a buffer before they are copied, so few that they stay in cache."""
 PAIR_BYTES = 8
 """The size of two features in float32, of which an address on a GPU must be a multiple to store them at once."""
 
@@ -117,7 +117,7 @@ def device_features(fitted: FittedMap, X: Array, first_row: int, Z: Array, check
 
 
 def written_at_once(write: Gpu, X: Array, Z: Array) -> Array:
-    """Write features by a fused kernel, by way of other memory where it cannot write to Z itself; return its marks."""
+    """Write features by a fused kernel, through a buffer if it cannot write to Z itself; return its marks."""
     marks: list[Any] = []
     if takes_pairs(Z):
         run_device_tiles(lambda tile: marks.append(write(X[tile], Z[tile])), X.shape[0], X.shape[0])
@@ -140,7 +140,7 @@ def takes_pairs(Z: Array) -> bool:
 
 
 def tile_features(fitted: FittedMap, X: Array, first_row: int, as_is: bool = False) -> Array:
-    """Compute the features of one tile by the reference; with ``as_is``, in whatever form is cheapest."""
+    """Compute the features of one tile by the reference; with ``as_is``, they may be sparse."""
     with np.errstate(over="ignore", invalid="ignore"):
         Z = fitted.apply_as_is(X) if as_is else fitted.apply(X)
     _refuse(first_overflow(Z), first_row, Z)

@@ -103,7 +103,7 @@ class FittedMap:
         return self.construction.apply(self.parameters, X)
 
     def pullback(self, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the gradient of <g, z(x)> for every row of a tile, as of a construction."""
+        """Compute the gradient of <g, z(x)> for every row of a tile; see ``Construction.pullback``."""
         return self.construction.pullback(self.parameters, X, G)
 
     def mapped(self, X: Array) -> Array:
@@ -128,7 +128,7 @@ class FittedMap:
         return Z
 
     def writer(self, dtype: DTypeLike) -> Native:
-        """Return what writes a tile of features inside another map: the compiled core, or a copy of the reference."""
+        """Return a function with which another map writes these features: the compiled core's, or the reference."""
         native = self.native(dtype)
         if native is not None:
             return native
@@ -168,7 +168,7 @@ def _again(construction: Construction, parameters: Any) -> FittedMap:
 
 
 def aligned_tree(tree: Any) -> Any:
-    """Return a tree of arrays that the compiled core can read: those that another process has sent may not be such."""
+    """Return a tree of arrays with aligned numbers, which the compiled core needs and other processes may not send."""
     if isinstance(tree, tuple):
         parts = [aligned_tree(part) for part in tree]
         return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)

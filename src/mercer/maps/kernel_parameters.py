@@ -29,9 +29,11 @@ class KernelParameters(BaseEstimator):
 
     @property
     def known_kernel(self) -> Kernel | None:
-        """The kernel, as far as it is known before ``fit``, which refuses text that does not describe a kernel."""
+        """The kernel as far as it is known before ``fit``; None if it is not a kernel, which ``fit`` will refuse."""
         with suppress(KernelSyntaxError):
-            return self._kernel_of("kernel", vars(self))  # asked for in every predict, where signatures take too long
+            return self._kernel_of(
+                "kernel", vars(self)
+            )  # needed in every predict; inspecting signatures would take too long
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

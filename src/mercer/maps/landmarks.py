@@ -50,12 +50,12 @@ def kernel_block(kernel: Kernel, X: Array, landmarks: Any) -> Matrix:
 
 
 def kernel_epsilon(kernel: Kernel, rows: Rows) -> float:
-    """Return the relative rounding of kernel values: that of float64, or of a precomputed matrix."""
+    """Return the precision of kernel values: that of float64, or that of a precomputed matrix."""
     return float(np.finfo(rows.dtype if isinstance(kernel, Precomputed) else np.float64).eps)
 
 
 class Candidates:
-    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix, block by block.
+    """The rows from which landmarks are chosen, a sample of at most ``count``, and their kernel matrix by blocks.
 
     ``negative`` is the most negative eigenvalue beyond rounding of the blocks that were examined, or 0.
     """
@@ -133,7 +133,8 @@ class Candidates:
         """
         if np.linalg.eigvalsh(left)[0] >= -self._noise * float(np.abs(inner).max()):
             return
-        # Rounding alone can do that if the landmarks' matrix is nearly singular, but not to eigenvalues of the whole.
+        # If the landmarks' matrix is nearly singular, rounding alone can make this part negative, but not the whole
+        # matrix.
         whole = np.block([[landmarks, cross.T], [cross, inner]])
         self.negative = min(self.negative, most_negative(np.linalg.eigvalsh(whole), self.epsilon))
 
@@ -178,7 +179,7 @@ def leverage(rng: Stream, candidates: Candidates, count: int) -> Indices:
     """Draw ``count`` candidates without replacement, in proportion to their ridge leverage scores."""
     scores = leverage_scores(candidates, count)
     with np.errstate(divide="ignore"):
-        # The smallest exponential times: this draws one after another, each in proportion to its score among the rest.
+        # The smallest of exponential times: the same as drawing one by one, each in proportion to the remaining scores.
         times = -np.log(rng.uniforms((len(scores),))) / scores
     order = np.argsort(times, kind="stable")[:count]
     return np.sort(order[np.isfinite(times[order])])

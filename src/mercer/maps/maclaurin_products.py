@@ -185,7 +185,7 @@ def flattened(params: RandomProducts) -> RandomProducts:
 
 
 def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLike) -> NativePart | None:
-    """Return what writes these features, times the scale; None if weights of nested products exceed the type."""
+    """Return a function that writes scaled features; None if weights of nested products exceed the type."""
     flat = flattened(params)
     weights = (flat.weights.astype(np.float64) * scale).astype(dtype)
     if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
@@ -196,7 +196,7 @@ def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLik
 
 
 def gpu_random_products(params: RandomProducts, scale: float, first: int, device: Any) -> Gpu | None:
-    """Return what writes these features, times the scale, from column ``first`` on, on a GPU; None as above."""
+    """Return a function that writes scaled features on a GPU from column ``first`` on, or None as above."""
     flat = flattened(params)
     weights = flat.weights.astype(np.float64) * scale
     single = weights.astype(np.float32)
@@ -207,7 +207,7 @@ def gpu_random_products(params: RandomProducts, scale: float, first: int, device
 
 
 def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:
-    """Return what writes such products; their signs are packed when the first rows arrive."""
+    """Return a function that writes such products; their signs are packed when the first rows arrive."""
 
     lock = Lock()  # otherwise all threads would pack at once
 

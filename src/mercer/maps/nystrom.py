@@ -90,7 +90,7 @@ class NystromConstruction(Construction):
         "n_components_": ("n_components", int),
         "_n_landmarks": ("n_landmarks", int),
     }
-    largest_tile = 128  # so many kernel values stay in cache until they are multiplied
+    largest_tile = 128  # few enough that their kernel values stay in cache until they are multiplied
 
     @property
     def draws_from_rows(self) -> bool:
@@ -127,7 +127,7 @@ class NystromConstruction(Construction):
 
     @property
     def _most(self) -> int:
-        """The largest number of eigenpairs to keep."""
+        """The largest number of eigenpairs that may be kept."""
         return self.n_landmarks if self.rank is None else int(self.rank)
 
     def _given(self, rows: Rows, take: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
@@ -231,8 +231,8 @@ class NystromConstruction(Construction):
             diagonal = np.diag(gram) if residual is None else candidates.diagonal
             warn_caller(
                 f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
-                f"{candidates.negative:.3g}, where the mean of k(x, x) is {diagonal.mean():.3g}; what is "
-                "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
+                f"{candidates.negative:.3g}, where the mean of k(x, x) is {diagonal.mean():.3g}; the features leave "
+                "out negative eigenvalues, and residual_trace_ is NaN because no trace bounds the error",
             )
 
     def apply(self, params: NystromParameters, X: Array) -> Array:
@@ -311,7 +311,7 @@ class NystromConstruction(Construction):
         return self.fitted(params._replace(whitening=np.ascontiguousarray(root[:, :kept])), n_components=kept)
 
     def finished(self) -> Self:
-        # A copy has the landmarks but not the rows behind them, so that nothing can be measured later.
+        # A copy contains the landmarks but not the rows, so that the residual trace can no longer be measured.
         return replace(super().finished(), measure=None)
 
     def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
@@ -411,6 +411,7 @@ class Nystrom(FeatureMap):
 
     The ridge of the leverage scores is the part of the trace outside the first ``n_components / 8`` eigenvalues,
     divided by their number.
+
     References
     ----------
     Williams and Seeger, Using the Nystrom method to speed up kernel machines, NIPS 2000.

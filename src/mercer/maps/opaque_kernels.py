@@ -30,7 +30,7 @@ class Pairwise:
     takes_every_row = True
 
     def check_rows(self, X: Array) -> None:
-        """Accept whatever the function accepts."""
+        """Accept all rows; the function itself refuses those that it cannot take."""
 
     def gram(self, X: Array, Y: Array) -> Matrix:
         right = _items(Y)
@@ -71,7 +71,7 @@ class Precomputed:
     takes_every_row = True
 
     def check_rows(self, X: Array) -> None:
-        """Accept whatever the matrix holds."""
+        """Accept all rows of the matrix."""
 
     def gram(self, X: Array, Y: NDArray[np.int64]) -> Matrix:
         return dense(double(X[:, Y]))

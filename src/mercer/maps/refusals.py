@@ -1,4 +1,4 @@
-"""Errors for kernels that a map does not support, with the name of a map that does."""
+"""The error for a kernel that a map does not support, which names a map that does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SUGGESTIONS: list[Callable[[Kernel], str]] = []
 
 
 def suggests(name_of_map: Callable[[Kernel], str]) -> Callable[[Kernel], str]:
-    """Register the function that suggests a map for a kernel; it knows every map, so no map can import it."""
+    """Register the function that suggests a map; it imports every map, so that none can import it."""
     _SUGGESTIONS.append(name_of_map)
     return name_of_map
 
@@ -32,5 +32,5 @@ def unserved(map: str, needed: str, kernel: Kernel) -> ValueError:
     ValueError
         The error, to be raised.
     """
-    hints = [f"; mercer.feature_map takes {name_of_map(kernel)} for it" for name_of_map in _SUGGESTIONS]
+    hints = [f"; mercer.feature_map would choose {name_of_map(kernel)}" for name_of_map in _SUGGESTIONS]
     return ValueError(f"{map} needs {needed}, found {kernel!r}{''.join(hints)}")

@@ -53,7 +53,7 @@ def refuse_times(X: Any) -> None:
 
 
 def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:
-    """Return a function that checks that a tile of X is finite and passes ``check_rows``.
+    """Return a function that checks a tile of X: its entries must be finite and pass ``check_rows``.
 
     This way a tile is read from memory once, and threads share the work. If a tile fails, ``check_all`` examines all
     rows and raises an error that counts them from the first one.
@@ -92,7 +92,7 @@ def check_domain(kernel: Kernel, rows: Rows) -> None:
 
 
 def check_rows(kernel: Kernel, X: Array, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
-    """Check the rows from number ``first_row`` on; ``where`` returns a row's name for people, as a line of a file."""
+    """Check rows, the first of which has number ``first_row``; ``where`` names a row for users, as a line of a file."""
     try:
         kernel.check_rows(X)
     except ValueError as error:

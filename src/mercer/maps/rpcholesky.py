@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: rows drawn in proportion to what the previous rows leave unexplained."""
+"""Randomly pivoted Cholesky, which draws rows in proportion to what the previous ones leave unexplained."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def explained(residual: Vector, diagonal: Vector, noise: float = NOISE) -> Vecto
 
 
 class PivotedFactor(Protocol):
-    """The factor of a kernel matrix, to which every pivot adds a row."""
+    """Abstract interface to the factor of a kernel matrix, to which every pivot adds a row."""
 
     def at(self, numbers: Indices) -> Matrix:
         """Return its columns with these numbers."""
@@ -127,7 +127,7 @@ def rpcholesky(
     noise : float, default=NOISE
         The residual, relative to the diagonal, that counts as rounding.
     factor : PivotedFactor or None, default=None
-        What holds the factor. None holds it in memory.
+        Where the factor is stored. None keeps it in memory.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def rpcholesky(
         luck = stream.child("acceptance").uniforms((PROPOSALS,)) * schur.diagonal()
         accepted, lower = _accepted(schur, luck, floor[proposals], count - found)
         step += 1
-        if not accepted:  # what seemed to remain of these rows is rounding
+        if not accepted:  # the residual of these rows turned out to be rounding
             residual[proposals] = 0.0
             trace = float(residual.sum())
             continue

@@ -27,7 +27,7 @@ from .tensor_product import TensorProduct
 from .tree_sketch import TreeSketch
 
 HIGH_DEGREE = 7
-"""From this degree of a homogeneous polynomial on, rows without a mean have no low degrees for TaylorSketch to keep."""
+"""From this degree on, TaylorSketch has no low degrees to keep of homogeneous polynomials if rows have mean 0."""
 
 
 class Rule(NamedTuple):
@@ -65,18 +65,18 @@ def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Ran
     ==================================== ================== ========================================================
     kernel                               map                why
     ==================================== ================== ========================================================
-    additive, for histograms             AdditiveMap        exact but for a quickly falling error, and sparse
+    additive, for histograms             AdditiveMap        sparse and nearly exact: the error falls quickly
     a function of the distance alone     OrthogonalFourier  a lower error than random frequencies, at the same cost
-    another spectral law, in closed form QuasiFourier       evenly spread frequencies beat random ones
-    any other spectral law               RandomFourier      a composition's frequencies are random sums
+    other spectrum with known quantiles  QuasiFourier       evenly spread frequencies beat random ones
+    any other spectrum                   RandomFourier      a composition's frequencies are random sums
     homogeneous polynomial, degree >= 7  TreeSketch         its error grows slowly with the degree, on any rows
-    another dot-product kernel           TaylorSketch       low degrees exactly, the width where the data need it
-    arc-cosine                           RandomRelu         the units of a random neural network have it exactly
-    a multiple of what follows           that of the inside the weight moves to the terms, a factor or the outside
-    a kernel over an additive one        Composed           another map on features that are nearly exact
-    a sum                                Stack              both maps side by side, every term as wide as the others
+    another dot-product kernel           TaylorSketch       low degrees are exact; width goes where data need it
+    arc-cosine                           RandomRelu         random neurons estimate it without bias
+    a multiple of a kernel listed below  that of the kernel the weight moves to terms, a factor or the outer kernel
+    a kernel of an additive kernel       Composed           another map on features that are nearly exact
+    a sum                                Stack              both maps side by side, with equal widths for all terms
     a product                            TensorProduct      a sketch of all products of two features
-    a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
+    a function, 'precomputed', any other Nystrom            needs only the values of the kernel
     ==================================== ================== ========================================================
 
     Giving the m terms of a sum equal widths costs at most m times the variance of the best allocation, which depends on
@@ -223,7 +223,7 @@ RULES = [
         lambda kernel: isinstance(without_weight(kernel)[1], Additive),
         "AdditiveMap",
         _maker(AdditiveMap),
-        "exact but for a quickly falling error, and sparse",
+        "sparse and nearly exact: the error falls quickly",
     ),
     Rule(
         "a function of the distance alone",
@@ -233,14 +233,14 @@ RULES = [
         "a lower error than random frequencies, at the same cost",
     ),
     Rule(
-        "another spectral law, in closed form",
+        "other spectrum with known quantiles",
         _in_closed_form,
         "QuasiFourier",
         _maker(QuasiFourier),
         "evenly spread frequencies beat random ones",
     ),
     Rule(
-        "any other spectral law",
+        "any other spectrum",
         lambda kernel: kernel.has_spectrum,
         "RandomFourier",
         _maker(RandomFourier),
@@ -258,24 +258,24 @@ RULES = [
         lambda kernel: kernel.is_dot_product,
         "TaylorSketch",
         _maker(TaylorSketch),
-        "low degrees exactly, the width where the data need it",
+        "low degrees are exact; width goes where data need it",
     ),
     Rule(
         "arc-cosine",
         lambda kernel: isinstance(without_weight(kernel)[1], ArcCosine),
         "RandomRelu",
         _maker(RandomRelu),
-        "the units of a random neural network have it exactly",
+        "random neurons estimate it without bias",
     ),
     Rule(
-        "a multiple of what follows",
+        "a multiple of a kernel listed below",
         _is_weighted,
-        "that of the inside",
+        "that of the kernel",
         _weight_inside,
-        "the weight moves to the terms, a factor or the outside",
+        "the weight moves to terms, a factor or the outer kernel",
     ),
     Rule(
-        "a kernel over an additive one",
+        "a kernel of an additive kernel",
         _is_composed,
         "Composed",
         _composed,
@@ -286,7 +286,7 @@ RULES = [
         lambda kernel: isinstance(kernel, Sum),
         "Stack",
         _stack,
-        "both maps side by side, every term as wide as the others",
+        "both maps side by side, with equal widths for all terms",
     ),
     Rule(
         "a product",
@@ -300,6 +300,6 @@ RULES = [
         lambda kernel: True,
         "Nystrom",
         _maker(Nystrom),
-        "needs nothing of a kernel but its values",
+        "needs only the values of the kernel",
     ),
 ]

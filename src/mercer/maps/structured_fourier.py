@@ -21,7 +21,7 @@ from .description import MapDescription
 from .fitted_map import FittedMap
 
 SMALLEST_BLOCK = 64
-"""Below this width, three sign flips do not give a direction that looks random, and the estimate is biased."""
+"""Below this width, directions made by three sign flips are not random enough, and the estimate is biased."""
 
 
 @in_double

@@ -40,7 +40,7 @@ def matched_columns(estimator: Any, table: SourceTable) -> SourceTable:
 
 
 def numeric(X: Array) -> Any:
-    """Return rows as a map takes them: numbers only, without missing values."""
+    """Return the rows of a block of a table as a matrix of numbers; refuse missing values."""
     if is_frame(X):
         X = np.column_stack([numbers(column) for column in columns(X).values()])
     values = X.data if sp.issparse(X) else X
@@ -61,8 +61,8 @@ def rows_to_fit(map: FeatureMap, X: Array, rng: Stream) -> Rows:
     if isinstance(X, SourceTable):
         if X.levels:
             raise ValueError(
-                f"a map takes columns of numbers, found levels in {X.levels[0]!r}: "
-                "a learner of mercer.learn turns levels into such columns"
+                f"a map needs columns of numbers, found levels in {X.levels[0]!r}: "
+                "use a learner of mercer.learn, which encodes levels as numbers"
             )
         adopt_columns(map, X)
     else:

@@ -1,4 +1,4 @@
-"""TaylorSketch: each degree of a kernel's series by the cheapest means, with widths chosen by expected error."""
+"""TaylorSketch: each degree of a kernel's series exactly or by a sketch, whichever gives the lower error."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ class TaylorConstruction(Construction):
         plan = plans[chosen]
         if plan.error > HOPELESS:
             warnings.warn(
-                f"TaylorSketch expects a relative error of {plan.error:.2g}: {self.n_components} features "
-                f"cannot follow {self.kernel!r} on these rows; widen the kernel, take more features or another map",
+                f"TaylorSketch expects a relative error of {plan.error:.2g}: {self.n_components} features are too few "
+                f"for {self.kernel!r} on these rows; use more features, a wider kernel or another map",
                 stacklevel=5,
             )
         return replace(
@@ -290,13 +290,13 @@ class TaylorSketch(FeatureMap):
     r"""Polynomial, exponential, Gaussian and other dot-product kernels, degree by degree.
 
     The most accurate map for kernels that are mostly of low degree on the data: wide Gaussians, exponentials, and
-    polynomials on rows with a nonzero mean. ``fit`` examines a sample of the rows: give it some dozens that resemble
-    those to be mapped. Narrow Gaussians need another map.
+    polynomials on rows with a nonzero mean. ``fit`` examines a sample of the rows: give it at least a few dozen rows
+    that resemble those to be mapped. Narrow Gaussians need another map.
 
     The kernel is written as :math:`\sum_n b_n s_n(x) s_n(y) \langle r(x), r(y)\rangle^n`. Degree 0 is one exact
     feature, degree 1 is exact if that pays, and every other degree is a :class:`ComplexSketch` of the residual rows r.
     Widths are chosen to minimise the expected squared error, omitted degrees included, over pairs of sample rows. The
-    error of a pair is relative to k(x, x) k(y, y), so that all rows count alike, short or long. The estimate is
+    error of a pair is relative to k(x, x) k(y, y), so that short and long rows count the same. The estimate is
     unbiased for the degrees that are kept. Width that would only add noise is left unused, as columns of zeros. Sparse
     rows are mapped as dense ones, one tile at a time.
 
@@ -430,7 +430,7 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
         with np.errstate(over="ignore", invalid="ignore"):
             value, term = pairs.value(n), _term(pairs, n, shares)
         if not (np.isfinite(value).all() and np.isfinite(term.error(np.arange(1, 3))).all()):
-            break  # the rows are far too long: no power of them is of any use
+            break  # the rows are so long that every power of their inner products overflows
         if value.any() or n == split.max_degree:
             values[n] = value
             terms.append(term)
@@ -443,7 +443,7 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
         left = exact - sum((values[n] for n in kept), np.zeros_like(exact))
         return float(rounded(shares @ left**2))
 
-    if not terms:  # 0 on the whole sample, like a very narrow Gaussian: its first degree is as good as any
+    if not terms:  # all values are 0, as of a very narrow Gaussian: no degree is better than the first
         values[degrees[0]] = np.zeros_like(exact)
         terms.append(_term(pairs, degrees[0], shares))
     plan = allot(terms, width, omitted)
@@ -475,7 +475,7 @@ def _sizes(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], exact: Matrix) ->
 def _term(pairs: _Terms, degree: int, shares: Matrix) -> Term:
     """Return a degree's mean variance as a function of its width."""
     weight, moments = pairs.weight(degree) ** 2 * shares, pairs.moments
-    # Var is linear in two means for even widths, and odd widths need a third one; evaluating a width is then free.
+    # Even widths need two means and odd ones a third, from which the variance at any width follows at no cost.
     even = float(weight @ independent_variance(moments, degree, 2)) * 2.0
     single = float(weight @ independent_variance(moments, degree, 1))
     shared = float(weight @ srht_correction(moments, degree, pairs.width))

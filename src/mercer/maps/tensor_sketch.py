@@ -79,7 +79,7 @@ def pull_rfft(A: NDArray[np.complex128], width: int) -> NDArray[np.float64]:
 
 
 def pull_count_sketch(G: NDArray[np.float64], buckets: NDArray[Any], signs: NDArray[Any]) -> NDArray[np.float64]:
-    """Compute the transpose of a count sketch: every column gets what its bucket has."""
+    """Apply the transpose of a count sketch: every column receives the signed value of its bucket."""
     return G[:, buckets] * signs
 
 

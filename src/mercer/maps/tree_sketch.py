@@ -40,7 +40,7 @@ class Tree(NamedTuple):
 
 
 class Node(NamedTuple):
-    """What the compiled core needs to know about a node, besides its children."""
+    """The description of a node that the compiled core needs, without its children."""
 
     places: NDArray[np.int32]
     signs: NDArray[Any]
@@ -50,7 +50,7 @@ class Node(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """The features of a node, and what takes the slopes of a function of them back to the rows."""
+    """The features of a node, and a function that turns derivatives with respect to them into those of the rows."""
 
     value: NDArray[np.float64]
     back: Callable[[NDArray[np.float64]], None]
@@ -76,7 +76,7 @@ class TreeSketchConstruction(PolynomialConstruction):
 
     @property
     def leaf_width(self) -> int:
-        """The width of the rows at the leaves."""
+        """The number of columns of the rows at the leaves."""
         return self.form.width(self.n_features)
 
     def node_width(self, node: int, degree: int) -> int:

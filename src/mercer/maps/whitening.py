@@ -11,7 +11,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 NEGATIVE = 10.0
-"""An eigenvalue below minus this many times the cutoff is not rounding: the kernel is not positive semi-definite."""
+"""An eigenvalue below minus this many cutoffs is no rounding error: the kernel is not positive semi-definite."""
 
 
 def check_symmetric(W: Matrix, eps: float, name: str) -> Matrix:
@@ -33,7 +33,7 @@ class Whitening(NamedTuple):
 
 
 def rounding(values: Vector, eps: float) -> float:
-    """Return how far from 0 rounding may take an eigenvalue that is 0, given the largest of these."""
+    """Return the size up to which an eigenvalue may be a rounding error of 0, relative to the largest of these."""
     return len(values) * eps * float(np.abs(values).max())
 
 
