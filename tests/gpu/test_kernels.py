@@ -8,11 +8,12 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mercer
 from mercer import _array, gpu
 from mercer.gpu.device import ON_THE_PROCESSOR, Device
-from mercer.gpu.kernels import compiler
+from mercer.gpu.kernels import compiler, radial_products
 from mercer.gpu.kernels.compiler import SOURCES
 from mercer.gpu.kernels.sketch_entries import sketch_entries
 from mercer.gpu.kernels.thread_groups import ThreadGroup
@@ -165,6 +166,56 @@ def test_radial_kernels_by_differences(kernel, columns, launched, monkeypatch):
         np.testing.assert_allclose(values(there).numpy(), kernel.gram(there.double().numpy(), others), atol=1e-6)
     assert launched == ["radial_values"]
     assert tuple(kernel.tensor_values_at(landmarks, device, np.float32)(torch.from_numpy(X[:0])).shape) == (0, 135)
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+@pytest.mark.parametrize(("columns", "outputs"), [(1, 1), (3, 2), (16, 8)])
+def test_products_of_kernel_values_that_are_not_stored(kernel, columns, outputs, launched, monkeypatch):
+    """Sums over points in sections of several loads, the last one partly filled; both for rows and for landmarks."""
+    monkeypatch.setattr(compiler, "runs_on", lambda place: True)
+    device, X, landmarks = Device(ON_THE_PROCESSOR), rows(530, columns) + 100.0, rows(270, columns, 1) + 100.0
+    values = kernel.unstored_values_at(landmarks, device, np.float32, outputs)(torch.from_numpy(X))
+    gram = kernel.gram(X.astype(np.float64), landmarks.astype(np.float64))
+    for blocks in (1, 2, 2048):
+        monkeypatch.setattr(radial_products, "ENOUGH_BLOCKS", blocks)
+        for block, exact in ((values, gram), (values.T, gram.T)):
+            W = rows(exact.shape[1], outputs, 2)
+            found = block @ torch.from_numpy(W)
+            assert found.dtype == torch.float32
+            np.testing.assert_allclose(found.numpy(), exact @ W, atol=1e-6 * np.abs(exact).sum(axis=1).max())
+    assert set(launched) == {"radial_products"}
+    none = kernel.unstored_values_at(landmarks, device, np.float32, outputs)(torch.from_numpy(X[:0]))
+    assert tuple((none @ torch.zeros((270, outputs))).shape) == (0, outputs)
+    np.testing.assert_array_equal((none.T @ torch.zeros((0, outputs))).numpy(), np.zeros((270, outputs)))
+
+
+def test_kernel_values_are_stored_for_wide_rows_and_products(launched, monkeypatch):
+    monkeypatch.setattr(compiler, "runs_on", lambda place: True)
+    kernel, device = Gaussian(0.1), Device(ON_THE_PROCESSOR)
+    cases = (rows(5, 17), np.float32, 1), (rows(5, 3), np.float32, 9), (rows(5, 3), np.float64, 1)
+    assert [kernel.unstored_values_at(landmarks, device, *how) for landmarks, *how in cases] == [None, None, None]
+    assert Polynomial(2).unstored_values_at(rows(5, 3), device, np.float32, 1) is None
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_machines_whose_kernel_values_are_not_stored(outputs, launched, monkeypatch):
+    """As with stored ones, also for the rows with curvature alone and for rows in several tiles."""
+    X = rows(600, 3)
+    y = np.sin(X @ rows(3, outputs + 1, 1)).argmax(axis=1)
+    model = mercer.KernelClassifier(
+        Gaussian(0.5), map="nystrom", solver="landmarks", n_components=128, C=1.0, preparation=None, tol=1e-5,
+        random_state=0, device=ON_THE_PROCESSOR,
+    )  # fmt: skip
+    stored = clone(model).fit(X, y)
+    assert "radial_products" not in launched
+    monkeypatch.setattr(compiler, "runs_on", lambda place: True)
+    monkeypatch.setattr("mercer.learn.features.device_features.UNSTORED_ROWS", 400)
+    model.set_params(memory=1).fit(X, y)
+    assert "radial_products" in launched
+    np.testing.assert_allclose(model.objective_, stored.objective_, rtol=1e-5)
+    # Decision values are off by at most the root of twice the gap, and so are those of the other machine.
+    apart = np.sqrt(2e-5 * model.objective_) + np.sqrt(2e-5 * stored.objective_)
+    np.testing.assert_allclose(model.decision_function(X), stored.decision_function(X), atol=apart)
 
 
 def wrapped():

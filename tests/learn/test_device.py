@@ -148,18 +148,35 @@ def test_weights_and_intercepts(device):
             np.testing.assert_allclose(values[1], values[0], atol=1e-6)
 
 
+on_rows_that_stay = pytest.mark.parametrize("share", [0.0, 0.25])
+"""Features that are computed in every pass from rows that are sent each time, or that stay on the device."""
+
+
 @on_names
+@on_rows_that_stay
 @pytest.mark.parametrize("memory", [1, None])
-def test_features_that_are_streamed_or_held(memory, device, monkeypatch):
+def test_features_that_are_streamed_or_held(memory, share, device, monkeypatch):
     """Blocks of few rows and tiles of fewer, cut in all ways, and gathered rows or not: the same machine."""
+    monkeypatch.setattr("mercer.learn.fitting.placement.ROWS_SHARE", share)
     X, f = problem(700)
     model = KernelClassifier(KERNEL, **CLASSIFIERS["landmarks"], memory=memory, **PLAIN)
-    expected = clone(model).set_params(device=device, memory=None).fit(X, labels(f)).decision_function(X)
+    expected = clone(model).set_params(device=device, memory=None).fit(X, labels(f))
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
     monkeypatch.setattr("mercer.learn.features.device_features.SUMMED_ROWS", 100)
     monkeypatch.setattr("mercer.learn.features.device_features.FEW", 0.0)
-    found = clone(model).set_params(device=device).fit(X, labels(f)).decision_function(X)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    found = clone(model).set_params(device=device).fit(X, labels(f))
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-6)
+    assert found.n_iter_ == expected.n_iter_  # steps with the curvature of other rows would be more
+
+
+@on_names
+def test_kernel_values_of_float32_rows_that_are_stored_or_not(device):
+    """On a GPU, products with the values of so few columns are computed without storing them."""
+    X, f = problem(700)
+    X = X[:, :3].astype(np.float32)
+    model = KernelClassifier(KERNEL, **CLASSIFIERS["landmarks"], device=device, **PLAIN)
+    stored, computed = (clone(model).set_params(memory=memory).fit(X, labels(f)) for memory in (None, 1))
+    np.testing.assert_allclose(computed.objective_, stored.objective_, rtol=2 * model.tol)
 
 
 @on_names
@@ -173,8 +190,10 @@ def test_sums_of_blocks(learner, device, monkeypatch):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+@on_rows_that_stay
 @pytest.mark.parametrize("name", ["sums", "landmarks"])
-def test_a_full_device_takes_fewer_rows_at_once(name, monkeypatch):
+def test_a_full_device_takes_fewer_rows_at_once(name, share, monkeypatch):
+    monkeypatch.setattr("mercer.learn.fitting.placement.ROWS_SHARE", share)
     X, f = problem()
     model = KernelRegressor(KERNEL, **REGRESSORS[name], device="torch:cpu", memory=1, **PLAIN)
     expected = clone(model).fit(X, f).predict(X)
@@ -368,7 +387,9 @@ def test_clusters_of_partitions():
 
 
 @on_names
-def test_clusters_of_features_that_are_streamed(device, monkeypatch):
+@on_rows_that_stay
+def test_clusters_of_features_that_are_streamed(share, device, monkeypatch):
+    monkeypatch.setattr("mercer.learn.fitting.placement.ROWS_SHARE", share)
     X = groups(700)
     model = clone(UNSUPERVISED["clusters"]).set_params(map="Nystrom", n_components=520, n_init=1, device=device)
     expected = clone(model).fit(X)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .device import Device, Tensor
-from .kernels import compiler
+from .kernels import compiler, radial_products
 from .kernels.radial_values import MOST_COLUMNS, radial_values
 from .precision import full_precision
 
@@ -65,6 +65,47 @@ def by_differences(device: Device, landmarks: Tensor, shape: str, scale: float) 
     if not (is_suitable and compiler.runs_on(device.place)):
         return None
     return lambda X: radial_values(X, rounded, shape, scale)
+
+
+class UnstoredBlock(NamedTuple):
+    """Radial kernel values of rows at points, which are computed for every product and never stored.
+
+    Parameters
+    ----------
+    rows, points : tensor of shape (n, n_columns)
+        Float32 tensors.
+    shape : str
+        The name of the kernel in the compiled core.
+    scale : float
+        Its scale.
+    """
+
+    rows: Tensor
+    points: Tensor
+    shape: str
+    scale: float
+
+    @property
+    def T(self) -> UnstoredBlock:
+        """The values of the points at the rows."""
+        return self._replace(rows=self.points, points=self.rows)
+
+    def __matmul__(self, weights: Tensor) -> Tensor:
+        return radial_products.radial_products(self.rows, self.points, weights, self.shape, self.scale)
+
+
+def unstored(
+    device: Device, landmarks: Tensor, shape: str, scale: float, outputs: int
+) -> Callable[[Tensor], UnstoredBlock] | None:
+    """Return a function of float32 rows for products of their kernel values with this many columns.
+
+    None where the products with stored values are faster, or these values are not computed from differences.
+    """
+    is_narrow = landmarks.shape[1] <= radial_products.MOST_COLUMNS and outputs <= radial_products.MOST_OUTPUTS
+    if not is_narrow or by_differences(device, landmarks, shape, scale) is None:
+        return None
+    rounded = landmarks.float().contiguous()
+    return lambda X: UnstoredBlock(X, rounded, shape, scale)
 
 
 def dot_product_block(device: Device, X: Tensor, landmarks: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from .._memory import check_memory
 from .._rows import Rows, as_rows, is_rows
 from .._tiles import TILE, run_tiles
 from ..gpu.device import Device
+from ..gpu.kernel_blocks import UnstoredBlock
 
 if TYPE_CHECKING:
     from .._random import Stream
@@ -297,6 +298,30 @@ class Kernel(ABC):
             return device.sent(found)
 
         return values
+
+    def unstored_values_at(
+        self, landmarks: Array, device: Device, dtype: DTypeLike, outputs: int
+    ) -> Callable[[Any], UnstoredBlock] | None:
+        """Return a function for products of kernel values at landmarks that are never stored.
+
+        Parameters
+        ----------
+        landmarks : {ndarray, sparse matrix} of shape (n_landmarks, n_features)
+            The landmarks.
+        device : device
+            Where the tensors are.
+        dtype : dtype
+            The precision of the rows and of the products.
+        outputs : int
+            The number of columns of what the values are multiplied by.
+
+        Returns
+        -------
+        callable or None
+            A function from a tensor of rows to an object that can be multiplied, as can its transpose ``T``; None if
+            the device has no code for it, or if products with stored values are faster.
+        """
+        return None
 
     @abstractmethod
     def diagonal(self, X: Array) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from .._array import Array, canonical_csr, dense, squares
 from .._random import Stream
 from .._tiles import TILE, tiles
 from ..gpu.device import Device
-from ..gpu.kernel_blocks import Landmarks, by_differences, dot_product_block, radial_block
+from ..gpu.kernel_blocks import Landmarks, UnstoredBlock, by_differences, dot_product_block, radial_block, unstored
 from .base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
@@ -294,6 +294,13 @@ class Radial(ShiftInvariant):
             return radial_block(device, X if factors is None else X * factors, others, shape, scale).to(wanted)
 
         return values
+
+    def unstored_values_at(
+        self, landmarks: Array, device: Device, dtype: DTypeLike, outputs: int
+    ) -> Callable[[Any], UnstoredBlock] | None:
+        if self._shape is None or self.chart is not None or dtype != np.float32:
+            return None
+        return unstored(device, device.sent(dense(landmarks), np.float64), *self._shape, outputs)
 
     def _takes_rounding(self, error: float) -> bool:
         """Whether an error of this size in squared distances changes no value by more than float32 allows."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..._array import dense, to_numpy
 from ...data.block import BLOCK_ROWS
 from ...gpu.device import Device, DeviceTiles, Tensor
+from ...gpu.kernel_blocks import UnstoredBlock
 from ...gpu.precision import full_precision
 from ...gpu.shortage import is_shortage
 from ...gpu.split_products import add_second_moments, mirrored
@@ -43,6 +44,8 @@ TILE_BYTES = 2**31
 """The number of features computed or multiplied at once; intermediate results take several times as much memory."""
 SUMMED_ROWS = 65536
 """The largest number of rows that are summed in the precision of the features."""
+UNSTORED_ROWS = 2**20
+"""The number of rows that are multiplied at once if their features are not stored."""
 LEFT_FREE = 2**30
 """Bytes of a device that are kept in reserve."""
 FEW = 0.6
@@ -58,6 +61,16 @@ def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatur
         values = map.kernel_.tensor_values_at(restored(map.parameters_.landmarks, map.n_features_in_), device, dtype)
         return lambda X, first: values(X)
     return lambda X, first: features(map.fitted_, X, 1, first)
+
+
+def unstored_features(
+    map: FeatureMap, device: Device, dtype: Any, columns: int
+) -> Callable[[Tensor], UnstoredBlock] | None:
+    """Return what multiplies kernel values by so many columns without storing them; None if they are to be stored."""
+    if not (map.gives_kernel_values and isinstance(map.kernel_, Kernel)):
+        return None
+    landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+    return map.kernel_.unstored_values_at(landmarks, device, dtype, columns)
 
 
 def sent_chunks(
@@ -106,6 +119,10 @@ class DeviceFeatures(FeatureMatrix):
         ``work`` must have no effect until it ends, since it may be called again with fewer rows.
         """
 
+    def visit_products(self, work: Visit, columns: int, what: str, rows: RowNumbers | None = None) -> None:
+        """The same for work that only multiplies features, or their transpose, by matrices with so many columns."""
+        self.visit(work, what, rows)
+
     def visit_all(self, work: Visit, what: str) -> None:
         """The same for all rows, as a pass in full precision."""
         self.n_passes += 1
@@ -134,7 +151,7 @@ class DeviceFeatures(FeatureMatrix):
             F[places] = Z @ A
 
         with full_precision(self.device):
-            self.visit(work, what, rows)
+            self.visit_products(work, A.shape[1], what, rows)
         return F
 
     def sums_of(self, R: Tensor, what: str, rows: RowNumbers | None = None) -> Tensor:
@@ -148,7 +165,7 @@ class DeviceFeatures(FeatureMatrix):
             G.add_(part)
 
         with full_precision(self.device):
-            self.visit(work, what, rows)
+            self.visit_products(work, R.shape[1], what, rows)
         return G
 
     def curved_by(
@@ -172,7 +189,7 @@ class DeviceFeatures(FeatureMatrix):
             totals.add_(sums)
 
         with full_precision(self.device):
-            self.visit(work, what, rows)
+            self.visit_products(work, A.shape[1], what, rows)
         return G, totals
 
     def _curvature(self, bend: Bend, rows: RowNumbers | None) -> Tensor | None:
@@ -381,3 +398,71 @@ class DeviceStreamed(DeviceFeatures):
         X = dense(self._rows.take(rows)).astype(np.float64)
         make = tensor_features(self._map, self.device, np.float64)
         return lambda some: self.device.received(make(self.device.sent(X[some]), int(rows[some.start])))
+
+
+class DeviceRecomputed(DeviceFeatures):
+    """Features that are computed again in every pass, from rows that stay on the device.
+
+    Products of kernel values at landmarks with few columns are computed without storing these values, if the device has
+    code for it.
+
+    Parameters
+    ----------
+    device : Device
+    rows : PreparedRows
+    map : FeatureMap
+        Fitted.
+    intercept : bool
+    n_jobs : int or None
+    """
+
+    def __init__(self, device: Device, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None):
+        super().__init__(device, rows.n_rows, int(map.n_components_), rows.dtype, intercept, n_jobs, rows.passes)
+        self._rows, self._map = rows, map
+        self._features = tensor_features(map, device, rows.dtype)
+        self._unstored: dict[int, Callable[[Tensor], Any] | None] = {}
+        self._unstored_tiles = DeviceTiles(device, UNSTORED_ROWS)
+
+    @cached_property
+    def X(self) -> Tensor:
+        """The prepared rows, which are sent when they are needed for the first time."""
+        X = self.device.empty((self.n_rows, self._rows.n_features), self.dtype)
+        for block, chunks in sent_chunks(self.device, self._rows, self._map.kernel_):
+            X[chunks[0].first : chunks[-1].last] = block
+        return X
+
+    def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
+        self._visit(work, self._features, self.tiles, what, rows)
+
+    def visit_products(self, work: Visit, columns: int, what: str, rows: RowNumbers | None = None) -> None:
+        if columns not in self._unstored:
+            self._unstored[columns] = unstored_features(self._map, self.device, self.dtype, columns)
+        unstored = self._unstored[columns]
+        if unstored is None:
+            return self.visit(work, what, rows)
+        self._visit(work, lambda X, first: unstored(X), self._unstored_tiles, what, rows)
+
+    def _visit(self, work: Visit, make: TensorFeatures, tiles: DeviceTiles, what: str, rows: RowNumbers | None) -> None:
+        tell, index = self.passes.begin(what), None if rows is None else self.device.sent(rows)
+
+        def at(tile: slice) -> None:
+            work(tile, make(self.X[tile if index is None else index[tile]], tile.start))
+            if tell is not None:
+                tell(tile.stop if rows is None else int(rows[tile.stop - 1]) + 1)
+
+        tiles.run(at, self.n_rows if rows is None else len(rows))
+
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
+        for start in range(0, self.n_rows, self.chunk_rows):
+            stop = min(start + self.chunk_rows, self.n_rows)
+            if rows is None:
+                yield FeatureChunk(slice(start, stop), partial(self._of, slice(start, stop)), stop)
+            elif len(some := among(rows, start, stop)):
+                yield FeatureChunk(some, partial(self._of, self.device.sent(some)), stop)
+
+    def _of(self, rows: Any) -> ChosenRows:
+        return ChosenRows.all(np.ascontiguousarray(self.device.received(self._features(self.X[rows], 0))))
+
+    def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
+        make = tensor_features(self._map, self.device, np.float64)
+        return lambda some: self.device.received(make(self.X[self.device.sent(rows[some])].double(), 0))

@@ -16,12 +16,12 @@ from ...gpu.device import Device
 from ...maps import FeatureMap
 from ...maps.nystrom_parameters import restored
 from ..estimates.memory_estimates import room_for_features
-from ..features.device_features import LEFT_FREE, DeviceFeatures, DeviceHeld, DeviceStreamed
+from ..features.device_features import LEFT_FREE, DeviceFeatures, DeviceHeld, DeviceRecomputed, DeviceStreamed
 from ..features.device_kernel_matrix import DeviceKernelMatrix, landmark_gram
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures, values_of
 from ..features.partitioned_features import PartitionedFeatures, PartitionedRoom, made, warn_of_little_room
 from ..features.prepared_rows import PreparedRows
-from ..passes.fit_passes import Passes
+from ..passes.fit_passes import Passes, limit_of
 from ..protocols import LinearMachine
 from ..solvers.device_landmarks import DeviceLandmarkFeatures, DeviceRoot
 from ..solvers.landmarks import LandmarkFeatures, LandmarkRoot
@@ -33,6 +33,10 @@ Matrix = NDArray[np.float64]
 
 FIXED_BYTES = 2**28
 """Kernel values that take at least this many bytes in float32 are kept as 16-bit integers, which halves every pass."""
+
+
+ROWS_SHARE = 0.25
+"""The share of a device's free memory that rows may take if their features are computed again in every pass."""
 
 
 class Placement(Protocol):
@@ -148,8 +152,11 @@ class OnDevice:
         room.fill(rows, map, columns)
 
     def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
-        """Return features that are computed again in every pass."""
-        return DeviceStreamed(self.device, rows, map, intercept, n_jobs)
+        """Return features that are computed again in every pass, from rows that stay on the device if they fit."""
+        needed, limit = rows.n_rows * rows.n_features * rows.dtype.itemsize, limit_of(rows.passes)
+        stay = needed <= ROWS_SHARE * (self.device.free_memory() - LEFT_FREE) and (limit is None or needed <= limit)
+        kind = DeviceRecomputed if stay else DeviceStreamed
+        return kind(self.device, rows, map, intercept, n_jobs)
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
         """Return the features of a map of kernel values, for a solver."""

@@ -3,21 +3,9 @@
 // Differences of float32 numbers lose no digits, which inner products of rows far from the origin do. One block of
 // threads computes a square of TILE x TILE values, EACH x EACH of them in every thread, some columns after the other.
 
-constexpr int TILE = 128, SIDE = 16, EACH = TILE / SIDE, DEPTH = 8, THREADS = SIDE * SIDE, STEP = TILE + 1;
+#include "radial_function.cuh"
 
-__device__ inline float value_of(float square, float scale) {
-#if SHAPE == 0
-    return expf(-scale * square);
-#elif SHAPE == 1
-    return expf(-scale * sqrtf(square));
-#elif SHAPE == 2
-    const float length = scale * sqrtf(square), z = length > 1e30f ? 1e30f : length;
-    return (1.0f + z) * expf(-z);
-#else
-    const float length = scale * sqrtf(square), z = length > 1e18f ? 1e18f : length;
-    return (1.0f + z + z * z / 3.0f) * expf(-z);
-#endif
-}
+constexpr int TILE = 128, SIDE = 16, EACH = TILE / SIDE, DEPTH = 8, THREADS = SIDE * SIDE, STEP = TILE + 1;
 
 // Copies DEPTH columns of TILE rows, column by column; what lies outside becomes 0.
 __device__ inline void load(const float* rows, long long first, long long count, int columns, int column, float* out) {
