@@ -55,6 +55,17 @@ def test_numbers_in_disguise(name):
     assert any(repr(one) in found for one in NUMBERS[name])
 
 
+def test_advice_about_numbers_depends_on_what_keeps_them_from_being_read():
+    plain = [str(number / 7) for number in range(100)]
+    for levels, advice in (
+        (plain, "such as '0.0': convert the column to numbers, for example with pandas.to_numeric"),
+        ([*plain, "broken"], "such as '0.0', but for some entries, such as 'broken': leave these empty"),
+        ([f"{number} km" for number in plain], "such as '0.0 km': to have them read as numbers, write them like"),
+    ):
+        (found,) = remarks("a", levels, 1000)
+        assert advice in found
+
+
 @pytest.mark.parametrize("name", DATES)
 def test_dates_in_disguise(name):
     (found,) = remarks("a", DATES[name], 100)

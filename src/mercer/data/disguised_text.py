@@ -83,9 +83,13 @@ def disguise(levels: list[str]) -> str | None:
         return None
     if dressed is None and len(levels) <= MOST_CODES:
         return None
-    example = found[0][0] if dressed is None else dressed
-    advice = "write them like 1234.5, without spaces, currencies, units or thousands separators"
-    return f"numbers, such as {example!r}: to have them read as numbers, {advice}"
+    if dressed is not None:
+        advice = "write them like 1234.5, without spaces, currencies, units or thousands separators"
+        return f"numbers, such as {dressed!r}: to have them read as numbers, {advice}"
+    others = [level for level in filled if not NUMBER.fullmatch(level)]
+    if others:
+        return f"numbers, such as {found[0][0]!r}, but for some entries, such as {others[0]!r}: leave these empty"
+    return f"numbers, such as {found[0][0]!r}: convert the column to numbers, for example with pandas.to_numeric"
 
 
 def is_dressed(match: re.Match[str]) -> bool:
