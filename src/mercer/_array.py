@@ -42,17 +42,17 @@ class Traced(ABC):
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is a torch or CuPy array, which scikit-learn's validation must not touch."""
+    """Return whether X is a torch or CuPy array, which scikit-learn's validation must not touch."""
     return is_torch_array(X) or is_cupy_array(X)
 
 
 def is_cupy(X: Any) -> bool:
-    """Whether X is a CuPy array."""
+    """Return whether X is a CuPy array."""
     return bool(is_cupy_array(X))
 
 
 def on_gpu(X: Any) -> bool:
-    """Whether X is in the memory of a GPU."""
+    """Return whether X is in the memory of a GPU."""
     return is_cupy_array(X) or (is_torch_array(X) and X.device.type == "cuda")
 
 
@@ -66,7 +66,7 @@ def as_tensor(X: Array) -> Any:
 
 
 def is_differentiated(X: Array) -> bool:
-    """Whether torch records what is done to X, for gradients."""
+    """Return whether torch records what is done to X, for gradients."""
     if not is_torch_array(X) or not X.requires_grad:
         return False
     import torch
@@ -75,12 +75,12 @@ def is_differentiated(X: Array) -> bool:
 
 
 def has_torch() -> bool:
-    """Whether torch is installed."""
+    """Return whether torch is installed."""
     return find_spec("torch") is not None
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is one of SciPy's sparse matrices or arrays."""
+    """Return whether X is one of SciPy's sparse matrices or arrays."""
     return bool(sp.issparse(X))
 
 
@@ -158,7 +158,7 @@ def _check_layout(X: Any) -> None:
 
 
 def finite_tensor(X: Any) -> Any:
-    """Whether all numbers of a tensor are finite, found in one pass without temporary arrays."""
+    """Return whether all numbers of a tensor are finite, found in one pass without temporary arrays."""
     import torch
 
     return torch.isfinite(torch.linalg.vector_norm(X, torch.inf))
@@ -173,7 +173,7 @@ def tree_to_numpy(tree: Any) -> Any:
 
 
 def is_float32(X: Array) -> bool:
-    """Whether X is in float32."""
+    """Return whether X is in float32."""
     return bool(X.dtype == namespace(X).float32)
 
 
@@ -259,7 +259,7 @@ def spread(X: Any, length: int) -> Any:
 
 
 def has_kernels(X: Array) -> bool:
-    """Whether the compiled core can read rows like these."""
+    """Return whether the compiled core can read rows like these."""
     return not (is_foreign(X) or isinstance(X, Traced)) and X.dtype != object
 
 

@@ -90,7 +90,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def is_stream(path: Any) -> bool:
-    """Whether a path is a pipe or a character device, which must not be replaced by a file.
+    """Return whether a path is a pipe or a character device, which must not be replaced by a file.
 
     A block device is a whole disk and a socket cannot be opened, so both are errors.
     """

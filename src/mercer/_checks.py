@@ -10,7 +10,7 @@ import numpy as np
 
 
 def is_whole(value: Any) -> bool:
-    """Whether the value is an integer and not a bool."""
+    """Return whether the value is an integer and not a bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -21,7 +21,7 @@ def check_whole(name: str, value: Any, least: int = 1, alternatives: str = "") -
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a real number and not a bool."""
+    """Return whether the value is a real number and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

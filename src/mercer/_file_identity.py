@@ -48,7 +48,7 @@ def folded(name: str) -> str:
 
 
 def ignores_case(folder: str) -> bool:
-    """Whether a folder treats "A" and "a" as one name, judged by its content or, if it is empty, by the system."""
+    """Return whether a folder treats "A" and "a" as one name, judged by its content or, if empty, by the system."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

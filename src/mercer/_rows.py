@@ -202,7 +202,7 @@ class ArrayRows(Rows):
 
 
 def is_rows(X: Any) -> bool:
-    """Whether X already implements the interface of :class:`Rows`.
+    """Return whether X already implements the interface of :class:`Rows`.
 
     Parameters
     ----------

@@ -288,7 +288,7 @@ def test_a_model_that_is_worse_than_expected_is_told_loudly(run, tmp_path):
     told = json.loads(result.stdout)["warnings"]
     assert any("that generalised cross-validation expected" in one and "% of the squared error" in one for one in told)
     doubt, *others = result.stderr.splitlines()
-    assert doubt.startswith("note: alpha='gcv' is not to be trusted on these rows")
+    assert doubt.startswith("note: alpha='gcv' is unreliable on these rows")
     assert others == [f"WARNING: {one}" for one in told]
     page = checked((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert all(one in page.words for one in told)

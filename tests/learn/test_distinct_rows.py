@@ -67,7 +67,7 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:alpha='gcv' is not to be trusted:UserWarning")  # by so few rows
+@pytest.mark.filterwarnings("ignore:alpha='gcv' is unreliable:UserWarning")  # by so few rows
 # 18 rows have a weight, and 36 are there when repeated.
 @every_pair(
     learner=[pytest.param(learner, id=repr(learner)) for learner in LEARNERS],

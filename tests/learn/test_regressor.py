@@ -180,7 +180,7 @@ def test_generalised_cross_validation_is_its_definition(intercept):
     assert model.alpha_ == alphas[int(best.sum(axis=1).argmin())]
 
 
-@pytest.mark.filterwarnings("ignore:alpha='gcv' is not to be trusted:UserWarning")  # by so few rows
+@pytest.mark.filterwarnings("ignore:alpha='gcv' is unreliable:UserWarning")  # by so few rows
 def test_weights_are_repetitions():
     X, y = problem(60)
     weight = np.random.default_rng(3).integers(0, 4, size=60)
@@ -198,7 +198,7 @@ def test_a_row_is_left_out_with_all_its_weight_where_gcv_counts_repetitions():
     """Thirty rows of weight 3, fitted exactly, have a leverage of 1: gcv takes each of the copies to have 1/3."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
-    doubt = r"leaving out 30 rows one by one .* every leverage to be 0\.33, and there are some of 1: give alpha='loo'"
+    doubt = r"leaving out 30 rows one by one .* every leverage is 0\.33, but the largest is 1: give alpha='loo'"
     with pytest.warns(UserWarning, match=doubt):
         KernelRegressor(alpha="gcv", random_state=0, kernel="gaussian(0.3)", preparation=None).fit(X, y, np.full(30, 3))
 

@@ -166,7 +166,7 @@ def run(check, estimator):
     """Run a check; the warning about generalised cross-validation is an error except in checks that justify it."""
     with warnings.catch_warnings():
         if check.func.__name__ in DOUBTED:
-            warnings.filterwarnings("ignore", "alpha='gcv' is not to be trusted on these rows", UserWarning)
+            warnings.filterwarnings("ignore", "alpha='gcv' is unreliable on these rows", UserWarning)
         check(estimator)
 
 

@@ -9,7 +9,7 @@ from .models import KINDS, LETTERS, SUMMED, made
 
 @pytest.fixture(scope="session")
 def numbers():
-    with pytest.warns(UserWarning, match="alpha='gcv' is not to be trusted"):
+    with pytest.warns(UserWarning, match="alpha='gcv' is unreliable"):
         return made(SUMMED, alpha="gcv")
 
 

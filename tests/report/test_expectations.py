@@ -28,7 +28,7 @@ def heavy():
 
 def distrusted(train):
     """A model whose penalty generalised cross-validation has chosen badly, which the fit says."""
-    with pytest.warns(UserWarning, match="alpha='gcv' is not to be trusted on these rows"):
+    with pytest.warns(UserWarning, match="alpha='gcv' is unreliable on these rows"):
         return learner_for("regression", n_components=256, random_state=0, **(GIVEN | {"alpha": "gcv"})).fit(train)
 
 

@@ -74,7 +74,7 @@ def _open(path: Path) -> ctypes.CDLL:
 
 
 def _base_name(entry: _Entry) -> str:
-    """The name without the precision."""
+    """Return the name without the precision."""
     return str(entry.name.decode()).removesuffix("_f32").removesuffix("_f64")
 
 
@@ -87,7 +87,7 @@ def _outdated(path: Path, why: str) -> ImportError:
 
 
 def _declared(sources: Path) -> dict[str, str]:
-    """The declarations in the headers, as the compiler writes them into the library, each with the name it declares."""
+    """Return the declarations in the headers by name, as the compiler writes them into the library."""
     kernels, structs = (
         re.sub(r"/\*.*?\*/", "", (sources / name).read_text(encoding="utf-8"), flags=re.DOTALL)
         for name in ("kernels.h", "mercer.h")
@@ -101,7 +101,7 @@ def _declared(sources: Path) -> dict[str, str]:
 
 
 def _entries(library: ctypes.CDLL, isa: str = "baseline") -> Iterator[_Entry]:
-    """The table of an instruction set, up to the entry without a name that closes it."""
+    """Yield the table of an instruction set, up to the entry without a name that closes it."""
     table, place = library.mercer_functions(isa.encode()), 0
     while table[place].name is not None:
         yield table[place]

@@ -141,7 +141,7 @@ def tensor_sketch(
 
 
 def _fields(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    """The fields of ``mercer_rows``; the columns of the rows, and the constant, must have hashes."""
+    """Return the fields of ``mercer_rows``; the columns of the rows, and the constant, must have hashes."""
     if rows.indices is None:
         columns = two_dimensional("X", rows.values)[1]
         addresses: tuple[int | None, ...] = checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None

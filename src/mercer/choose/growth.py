@@ -63,7 +63,7 @@ class Growth:
         return trial._replace(round=None, rows=self.table.n_rows, features=width, measure=FIT, seconds=seconds)
 
     def _allows(self, seconds: float) -> bool:
-        """Whether there is time for work that is expected to take this long."""
+        """Return whether there is time for work that is expected to take this long."""
         return self.setting.clock.allows(SURE * seconds)
 
     def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:

@@ -153,7 +153,7 @@ def learner_for(
     scale : str or None, default="auto"
         How columns are scaled; see :class:`mercer.KernelClassifier`.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        What is done about missing values; see :class:`mercer.KernelClassifier`.
+        How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"

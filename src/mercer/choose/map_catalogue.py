@@ -89,7 +89,7 @@ def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Random
 
 
 def serves(map: FeatureMap, kernel: Kernel) -> bool:
-    """Whether a map supports a kernel, found by trying it with few features on a few rows in every kernel's domain."""
+    """Return whether a map supports a kernel, which is tried with few features on a few rows in its domain."""
     rows = np.linspace(0.01, 0.5, 24).reshape(8, 3) / 2.0
     small = type(map)(kernel, n_components=8, random_state=0)
     with warnings.catch_warnings():

@@ -379,7 +379,7 @@ class Pilot:
         return float(self._most_landmarks) if candidate.map.has_landmarks else math.inf
 
     def allows(self, candidate: Candidate, width: float) -> bool:
-        """Whether a map of this width is within the budget."""
+        """Return whether a map of this width is within the budget."""
         if width > self._budget.features:
             return False
         held = work_bytes(candidate.map, self._size, int(width), self._rows.dtype.itemsize)
@@ -415,7 +415,7 @@ class Pilot:
                 return
 
     def _is_worth(self, candidate: Candidate, width: int) -> bool:
-        """Whether to try a map at a width: not if it is too expensive, far behind others, or at its largest width."""
+        """Return whether to try a map at a width: not if it is too expensive, far behind, or at its largest width."""
         if not self.allows(candidate, width):
             return False
         if not candidate.errors:

@@ -79,7 +79,7 @@ class Tried(NamedTuple):
 
 
 def better_in_both_halves(errors: Matrix, other: Matrix, by: float) -> bool:
-    """Whether errors are below others by this many standard errors, and below them in both halves of the rows.
+    """Return whether errors are below others by this many standard errors, and below them in both halves of the rows.
 
     If targets have heavy tails, a few rows cause most of an error and of its standard error, and they must not decide
     by being in one of the halves.
@@ -127,7 +127,7 @@ class PilotSearch:
     seconds : float or None, default=None
         The largest total time. None means no limit.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        What is done about missing values; see :class:`mercer.KernelClassifier`.
+        How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
@@ -294,7 +294,7 @@ class PilotSearch:
             return learner.columns_learned(learner.table_to_fit(self.table))
 
     def _errors(self, model: Any, held: Block) -> Matrix:
-        """How much each held-out row contributes to the error: 1 - R2, or the share of wrong predictions."""
+        """Return how much each held-out row contributes to the error: 1 - R2, or the share of wrong predictions."""
         y = np.asarray(held.y)
         with without_warnings():
             told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
@@ -407,7 +407,7 @@ class PilotSearch:
     # -- the last word -------------------------------------------------------------------------------------------------
 
     def _confirmed(self, default: Tried, winner: Variant | None) -> Variant | None:
-        """The machine of this lap that is better than the best so far on rows that the search has not used."""
+        """Return the machine of this lap that is better than the best so far on rows that the search has not used."""
         first = chosen(default, self._tried)
         if first is default:
             return None
@@ -576,7 +576,7 @@ class PilotSearch:
     # -- time ----------------------------------------------------------------------------------------------------------
 
     def _has_time_for(self, best: Tried, other: Variant) -> bool:
-        """Whether there is time to try another machine and then to fit the better of the two to all rows.
+        """Return whether there is time to try another machine and then to fit the better of the two to all rows.
 
         A machine that is narrower than the default learner must also be tried at the width of the default learner.
         """

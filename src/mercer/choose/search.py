@@ -102,7 +102,7 @@ class Search(Growth):
         the time, and is made up for at the end if there is time; the last map is as wide as time allows. The time of a
         fit is estimated before it starts.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        What is done about missing values; see :class:`mercer.KernelClassifier`.
+        How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
         What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"

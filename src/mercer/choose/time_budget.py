@@ -36,7 +36,7 @@ class Clock:
         return float("inf") if self.seconds is None else max(self.seconds - self.kept - self.spent, 0.0)
 
     def allows(self, more: float, share: float = 1.0) -> bool:
-        """Whether ``more`` seconds from now are still within this share of the time."""
+        """Return whether ``more`` seconds from now are still within this share of the time."""
         return self.seconds is None or self.spent + more <= share * (self.seconds - self.kept)
 
     def tick(self, _: Any = None) -> None:

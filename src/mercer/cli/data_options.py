@@ -188,7 +188,7 @@ def note_unknown(strange: Any) -> None:
 
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
-    """Whether the rows of DATA include their targets, as in LIBSVM files."""
+    """Return whether the rows of DATA include their targets, as in LIBSVM files."""
     found = format or (None if STANDARD_INPUT in data else format_found(data, None))
     return found is not None and FORMATS[found].has_labels
 

@@ -77,7 +77,7 @@ def files_read(data: Sequence[str], model: str | None, format: str | None) -> It
 
 
 def would_be_read(path: str, name: str, format: str | None) -> bool:
-    """Whether a file, which may not exist yet, is one of those that a folder or a pattern of DATA names."""
+    """Return whether a file, which may not exist yet, is one of those that a folder or a pattern of DATA names."""
     real, source = Path(os.path.realpath(path)), Path(os.path.realpath(name))
     if os.path.isdir(name):
         seen = (format is not None or format_of(real) is not None) and not real.name.startswith((".", "_"))
@@ -87,7 +87,7 @@ def would_be_read(path: str, name: str, format: str | None) -> bool:
 
 
 def matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Whether a path matches a pattern, folder by folder; ** is any number of folders."""
+    """Return whether a path matches a pattern, folder by folder; ** is any number of folders."""
     if not pattern or not parts:
         return not pattern and not parts
     if pattern[0] == "**":

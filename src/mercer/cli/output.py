@@ -22,13 +22,13 @@ PLAIN_WIDTH = 120
 
 
 def quiet() -> bool:
-    """Whether to print results only."""
+    """Return whether to print results only."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get("quiet"))
 
 
 def for_machines() -> bool:
-    """Whether --json was given."""
+    """Return whether --json was given."""
     return bool(click.get_current_context().meta.get("json"))
 
 

@@ -35,7 +35,7 @@ class Roles(NamedTuple):
     group: Any = None
 
     def all(self) -> tuple[Any, ...]:
-        """Every column that has a role."""
+        """Return every column that has a role."""
         targets = self.target if isinstance(self.target, tuple) else (self.target,)
         return tuple(dict.fromkeys(name for name in (*targets, self.weight, self.group) if name is not None))
 

@@ -255,7 +255,7 @@ class CsvFile(FileSource):
         return Survey(types | found | exact, kinds, rows, frozenset(unsigned), style)
 
     def _reads_as_unsigned(self, name: str, style: NumberStyle) -> bool:
-        """Whether all entries of a column are integers below 2^64, which takes another pass to find out."""
+        """Return whether all entries of a column are integers below 2^64, which takes another pass to find out."""
         try:
             with self._open({name: arrow().uint64()}, style, (name,)) as reader:
                 for _ in reader:

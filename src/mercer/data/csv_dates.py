@@ -19,7 +19,7 @@ def named_dates(rows: Any) -> list[str]:
 
 
 def are_dates(texts: Any) -> bool:
-    """Whether all texts are dates in one form, of days that exist."""
+    """Return whether all texts are dates in one form, of days that exist."""
     pa, compute = arrow(), arrow(".compute")
     if len(texts) == 0:
         return False
@@ -36,6 +36,6 @@ def are_dates(texts: Any) -> bool:
 
 
 def matches(texts: Any, form: str) -> bool:
-    """Whether all texts match a regular expression."""
+    """Return whether all texts match a regular expression."""
     compute = arrow(".compute")
     return bool(compute.all(compute.match_substring_regex(texts, form)).as_py())

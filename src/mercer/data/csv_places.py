@@ -55,7 +55,7 @@ def found_places(path: Path, encoding: str, delimiter: str, n_rows: int) -> tupl
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether Arrow decompresses a file of this name."""
+    """Return whether Arrow decompresses a file of this name."""
     with arrow().input_stream(str(path)) as file:
         return isinstance(file, arrow().CompressedInputStream)
 
@@ -76,7 +76,7 @@ def texts(file: BinaryIO) -> Iterator[tuple[int, NDArray[np.uint8]]]:
 
 
 def are_certain(text: NDArray[np.uint8], quotes: NDArray[np.int64], delimiter: int, is_inside: bool) -> bool:
-    """Whether all quotes enclose fields or are doubled inside them; line breaks end a text."""
+    """Return whether all quotes enclose fields or are doubled inside them; line breaks end a text."""
     opening, closing = quotes[int(is_inside) :: 2], quotes[1 - int(is_inside) :: 2]
     before = np.where(opening == 0, BREAK, text[opening - 1])
     return bool(

@@ -45,7 +45,7 @@ def check_decimal(decimal: Any, delimiter: str | None) -> str | None:
 
 
 def may_have_commas(rows: Any) -> bool:
-    """Whether a column of text, in the first rows, contains a comma."""
+    """Return whether a column of text, in the first rows, contains a comma."""
     return rows is not None and any(has(column, COMMA) for _, column in columns_of_text(rows))
 
 
@@ -72,7 +72,7 @@ def first_with_commas(rows: Any, with_points: Sequence[Any], with_commas: Sequen
 
 
 def has(column: Any, pattern: str, is_expression: bool = False) -> bool:
-    """Whether an entry of a column contains some text, or matches a regular expression."""
+    """Return whether an entry of a column contains some text, or matches a regular expression."""
     compute = arrow(".compute")
     search = compute.match_substring_regex if is_expression else compute.match_substring
     return bool(compute.any(search(column, pattern)).as_py())

@@ -121,16 +121,16 @@ def wider(given: Any) -> list[Any]:
 
 
 def is_fine(given: Any) -> bool:
-    """Whether a type has fractions of seconds, so that the next wider one may hold fewer digits."""
+    """Return whether a type has fractions of seconds, so that the next wider one may hold fewer digits."""
     return bool(arrow().types.is_timestamp(given) and given.unit in ("us", "ns"))
 
 
 def is_whole(values: Any) -> bool:
-    """Whether all numbers present are integers, and none is too large for an integer type."""
+    """Return whether all numbers present are integers, and none is too large for an integer type."""
     there = values[~np.isnan(values)]
     return bool((there == np.floor(there)).all() and (np.abs(there) < 2.0**63).all())
 
 
 def has_large(values: Any) -> bool:
-    """Whether floats would round integers of this size."""
+    """Return whether floats would round integers of this size."""
     return bool((np.abs(values) >= LARGE).any())

@@ -93,5 +93,5 @@ def disguise(levels: list[str]) -> str | None:
 
 
 def is_dressed(match: re.Match[str]) -> bool:
-    """Whether a number contains more than digits, a point and a sign."""
+    """Return whether a number contains more than digits, a point and a sign."""
     return bool(match["after"]) or re.fullmatch(r"[-+]?[0-9.eE+-]+", match[0]) is None

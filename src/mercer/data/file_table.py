@@ -241,7 +241,7 @@ class SourceTable(Table):
         return self._columns.times
 
     def is_missing(self, name: str) -> bool:
-        """Whether the type of a feature is unknown, because the first block has no entry of it.
+        """Return whether the type of a feature is unknown, because the first block has no entry of it.
 
         Parameters
         ----------

@@ -33,13 +33,13 @@ class Frame:
 
 
 def is_arrow(X: Any) -> bool:
-    """Whether X is an Arrow table or record batch; this works without Arrow installed."""
+    """Return whether X is an Arrow table or record batch; this works without Arrow installed."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(X, arrow.Table | arrow.RecordBatch)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a table with named columns, each with its own type."""
+    """Return whether X is a table with named columns, each with its own type."""
     return isinstance(X, Frame) or (hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "schema")))
 
 
@@ -188,7 +188,7 @@ def arrow_kind(given: Any) -> str:
 
 
 def is_numeric(column: Any) -> bool:
-    """Whether the entries of a column are numbers; text, categories and truth values are levels."""
+    """Return whether the entries of a column are numbers; text, categories and truth values are levels."""
     return kind_of(column) in NUMBERS
 
 
@@ -206,7 +206,7 @@ def plain(column: Any) -> NDArray[Any]:
 
 
 def is_missing(column: Any) -> bool:
-    """Whether all entries of a column are missing."""
+    """Return whether all entries of a column are missing."""
     found = plain(column)
     return bool(absent(found).all() if found.dtype == object else np.isnan(found).all())
 

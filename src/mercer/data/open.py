@@ -140,7 +140,7 @@ def beside(sources: list[Source], part: Any) -> Any:
 
 
 def is_given(part: Any) -> bool:
-    """Whether targets or weights are given as an array rather than as names of columns."""
+    """Return whether targets or weights are given as an array rather than as names of columns."""
     if not hasattr(part, "__len__") or isinstance(part, str):
         return False
     return hasattr(part, "dtype") or any(not isinstance(one, str) for one in part)  # an array of text is labels

@@ -39,7 +39,7 @@ class Graph:
         self._outputs.append(_value(name, dtype, shape))
 
     def constant(self, values: NDArray[Any]) -> str:
-        """The name of a constant."""
+        """Return the name of a constant."""
         from onnx import numpy_helper
 
         values = np.ascontiguousarray(values) if values.ndim else values
@@ -51,7 +51,7 @@ class Graph:
         return self._constants[key]
 
     def node(self, operator: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
-        """The name of an operator's output for these inputs, or of the first of several outputs."""
+        """Return the name of an operator's output for these inputs, or of the first of several outputs."""
         from onnx import helper
 
         key = operator, inputs, tuple(sorted(attributes.items()))
@@ -62,7 +62,7 @@ class Graph:
         return self._known[key]
 
     def _needed(self) -> list[Any]:
-        """The nodes on which the outputs depend."""
+        """Return the nodes on which the outputs depend."""
         wanted, kept = {output.name for output in self._outputs}, []
         for node in reversed(self._nodes):
             if wanted.intersection(node.output):
@@ -71,7 +71,7 @@ class Graph:
         return kept[::-1]
 
     def model(self, name: str, facts: dict[str, str]) -> Any:
-        """The complete ONNX model, which is checked; ``facts`` become its metadata."""
+        """Return the complete ONNX model, which is checked; ``facts`` become its metadata."""
         from onnx import checker, helper
 
         nodes = self._needed()

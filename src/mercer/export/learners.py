@@ -38,7 +38,7 @@ Answers = dict[str, Symbol]
 
 @singledispatch
 def answers(model: Any, X: Symbol) -> Answers:
-    """The outputs of a model for rows."""
+    """Return the outputs of a model for rows."""
     raise NotExportedError(
         f"{type(model).__name__} is not exported: expected a feature map, a KernelRegressor, KernelClassifier, "
         "KernelPCA, KernelKMeans, KernelCCA or KernelNovelty"
@@ -49,7 +49,7 @@ def answers(model: Any, X: Symbol) -> Answers:
 
 
 def mapped(fitted: FittedMap, X: Symbol) -> Symbol:
-    """The features of prepared rows."""
+    """Return the features of prepared rows."""
     return fitted.on(X).mapped(X)
 
 
@@ -178,7 +178,7 @@ def _(model: KernelClassifier, X: Symbol) -> Answers:
 
 
 def labels(classes: NDArray[Any], places: Symbol) -> Symbol:
-    """The names of classes by their numbers."""
+    """Return the names of classes by their numbers."""
     kinds = {type(label) for label in classes.tolist()}
     if not (kinds == {str} or (len(kinds) == 1 and kinds <= {int, float, bool})):
         raise NotExportedError(f"classes must be text, whole numbers or numbers, found {classes.tolist()[:8]!r}")
@@ -187,7 +187,7 @@ def labels(classes: NDArray[Any], places: Symbol) -> Symbol:
 
 
 def probabilities(model: KernelClassifier, values: Symbol, columns: slice) -> Symbol:
-    """The probabilities of the classes of a task from its decision values."""
+    """Return the probabilities of the classes of a task from its decision values."""
     calibration, is_one = model.calibration_, values.shape[1] == 1
     odds = values
     if calibration is None:  # of the logistic loss, in files of earlier versions

@@ -57,17 +57,17 @@ def arcsinh(x: Any) -> Any:
 
 
 def isnan(x: Any) -> Any:
-    """Which entries are NaN."""
+    """Return which entries are NaN."""
     return x.node("IsNaN", dtype=np.bool_) if isinstance(x, Symbol) else np.isnan(x)
 
 
 def astype(x: Any, dtype: DTypeLike) -> Any:
-    """The same numbers in another type."""
+    """Return the same numbers in another type."""
     return x.astype(dtype)
 
 
 def where(condition: Any, left: Any, right: Any) -> Any:
-    """The entries of one array where a condition holds, and of another elsewhere."""
+    """Return the entries of one array where a condition holds, and of another elsewhere."""
     if not is_traced(condition, left, right):
         return np.where(condition, left, right)
     ours, theirs = common(left, right, beside=condition)
@@ -76,12 +76,12 @@ def where(condition: Any, left: Any, right: Any) -> Any:
 
 
 def maximum(left: Any, right: Any) -> Any:
-    """The larger of two numbers, entry by entry."""
+    """Return the larger of two numbers, entry by entry."""
     return binary("Max", left, right) if is_traced(left, right) else np.maximum(left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
-    """The smaller of two numbers, entry by entry."""
+    """Return the smaller of two numbers, entry by entry."""
     return binary("Min", left, right) if is_traced(left, right) else np.minimum(left, right)
 
 
@@ -100,7 +100,7 @@ def sum(x: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def max(x: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The largest entries along an axis."""
+    """Return the largest entries along an axis."""
     if not isinstance(x, Symbol):
         return np.max(x, axis=axis, keepdims=keepdims)
     assert axis is not None
@@ -108,13 +108,13 @@ def max(x: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def argmax(x: Symbol, *, axis: int) -> Symbol:
-    """The places of the largest entries along an axis, the first of equal ones."""
+    """Return the places of the largest entries along an axis, the first of equal ones."""
     shape = tuple(size for place, size in enumerate(x.shape) if place != axis)
     return x.node("ArgMax", shape=shape, dtype=np.int64, axis=axis, keepdims=0)
 
 
 def any(x: Any, **options: Any) -> Any:
-    """Whether a condition holds; for a condition on rows, False, and rows for which it holds are refused.
+    """Return whether a condition holds; for a condition on rows, False, and rows for which it holds are refused.
 
     Maps call this before they raise an error about rows. A graph cannot raise errors, so it returns NaN for such rows.
     """
@@ -125,7 +125,7 @@ def any(x: Any, **options: Any) -> Any:
 
 
 def reshape(x: Any, shape: Shape) -> Any:
-    """The same entries in another shape."""
+    """Return the same entries in another shape."""
     return x.reshape(*shape) if isinstance(x, Symbol) else np.reshape(x, shape)
 
 
@@ -157,7 +157,7 @@ def stack(arrays: Any, *, axis: int = 0) -> Any:
 
 
 def take(x: Any, indices: Any, *, axis: int) -> Any:
-    """The entries at some places along an axis."""
+    """Return the entries at some places along an axis."""
     if not is_traced(x, indices):
         return np.take(x, indices, axis=axis)
     if not isinstance(x, Symbol):
@@ -183,12 +183,12 @@ def ones_like(x: Symbol) -> Symbol:
 
 
 def real(x: ComplexSymbol) -> Symbol:
-    """The real parts."""
+    """Return the real parts."""
     return x.real
 
 
 def imag(x: ComplexSymbol) -> Symbol:
-    """The imaginary parts."""
+    """Return the imaginary parts."""
     return x.imaginary
 
 

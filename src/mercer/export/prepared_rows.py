@@ -24,7 +24,7 @@ def check_columns(preparation: Preparation) -> None:
 
 
 def prepared(preparation: Preparation, X: Symbol) -> Symbol:
-    """Rows as the map of a learner expects them."""
+    """Return rows as the map of a learner expects them."""
     check_columns(preparation)
     refuse_infinities(X)
     gaps = None
@@ -50,7 +50,7 @@ def refuse_infinities(X: Symbol) -> None:
 
 
 def tamed(preparation: Preparation, X: Symbol) -> Symbol:
-    """Rows whose columns with heavy tails have passed through asinh."""
+    """Return rows whose columns with heavy tails have passed through asinh."""
     tails = preparation.tamed
     if tails is None:
         return X
@@ -63,7 +63,7 @@ def tamed(preparation: Preparation, X: Symbol) -> Symbol:
 
 
 def scaled(preparation: Preparation, X: Symbol) -> Symbol:
-    """Rows in the scale that was learned."""
+    """Return rows in the scale that was learned."""
     if preparation.scale == "unit":
         return unit_rows(X)
     if preparation.factor is None:
@@ -76,7 +76,7 @@ def scaled(preparation: Preparation, X: Symbol) -> Symbol:
 
 
 def unit_rows(X: Symbol) -> Symbol:
-    """Rows of norm 1, by their largest entry first, so that no square overflows; a row of zeros stays one."""
+    """Return rows of norm 1, by their largest entry first, so that no square overflows; a row of zeros stays one."""
     largest = xp.max(abs(X), axis=1, keepdims=True)
     rows = X / xp.where(largest > 0.0, largest, 1.0)
     norms = xp.sqrt(xp.sum(rows * rows, axis=1, keepdims=True))
@@ -91,7 +91,7 @@ def within_reach(X: Symbol) -> Symbol:
 
 
 def outside(region: Any, X: Symbol) -> Symbol:
-    """How far rows lie outside a region, as a share of its diagonal."""
+    """Return how far rows lie outside a region, as a share of its diagonal."""
     ranges = region.most - region.least
     unit = float(ranges.max(initial=0.0)) or 1.0
     precise = X.astype(np.float64)
@@ -103,6 +103,6 @@ def outside(region: Any, X: Symbol) -> Symbol:
 
 
 def nearest(region: Any, X: Symbol) -> Symbol:
-    """Rows with those outside a region moved to its surface."""
+    """Return rows with those outside a region moved to its surface."""
     precise = X.astype(np.float64)
     return xp.minimum(xp.maximum(precise, region.least), region.most).astype(X.dtype)

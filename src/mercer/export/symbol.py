@@ -41,18 +41,18 @@ class Tracing:
         self.refused: list[Symbol] = []
 
     def begin(self, n_features: int, dtype: DTypeLike) -> Symbol:
-        """The rows of the model: the input ``X``."""
+        """Return the rows of the model: the input ``X``."""
         self.graph.add_input("X", dtype, ("rows", n_features))
         self.rows = Symbol(self, "X", (ROWS, n_features), np.dtype(dtype))
         return self.rows
 
     def constant(self, values: Any) -> Symbol:
-        """A constant as a symbol."""
+        """Return a constant as a symbol."""
         values = np.asarray(values)
         return Symbol(self, self.graph.constant(values), values.shape, values.dtype)
 
     def filled(self, shape: Shape, value: NDArray[Any]) -> Symbol:
-        """An array of this shape with one value everywhere; an open first length is the number of rows."""
+        """Return an array of this shape with one value everywhere; an open first length is the number of rows."""
         if ROWS not in shape:
             return self.constant(np.full(shape, value[0]))
         assert self.rows is not None
@@ -112,7 +112,7 @@ class Symbol(Traced):
         dtype: DTypeLike | None = None,
         **attributes: Any,
     ) -> Symbol:
-        """The output of an operator for this array and others, with the shape and type of this one by default."""
+        """Return the output of an operator on this array and others, by default with the shape and type of this one."""
         inputs = [self.name, *(self.tracing.constant(one).name if not _is_symbol(one) else one.name for one in others)]
         name = self.tracing.graph.node(operator, *inputs, **attributes)
         return Symbol(
@@ -146,7 +146,7 @@ class Symbol(Traced):
         return binary("Div", other, self)
 
     def __pow__(self, power: int) -> Symbol:
-        """A whole power by products, as an operator for powers would go through logarithms."""
+        """Return a whole power by products, as an operator for powers would go through logarithms."""
         if power == 0:
             return self * 0.0 + 1.0
         half = self ** (power // 2) if power > 1 else None
@@ -187,11 +187,11 @@ class Symbol(Traced):
     # -- shapes --------------------------------------------------------------------------------------------------------
 
     def reshape(self, *shape: int) -> Symbol:
-        """The same entries in another shape, of which one length may be -1."""
+        """Return the same entries in another shape, of which one length may be -1."""
         return self.node("Reshape", np.array(shape, dtype=np.int64), shape=self._settled(shape))
 
     def _settled(self, shape: Shape) -> Shape:
-        """A shape whose open length is a number where that is known."""
+        """Return a shape whose open length is a number where that is known."""
         if ROWS not in shape or ROWS in self.shape:
             return tuple(shape)
         rest = int(np.prod([size for size in shape if size != ROWS]))
@@ -236,7 +236,7 @@ class Symbol(Traced):
         return self.node("Slice", *bounds, shape=shape)
 
     def astype(self, dtype: DTypeLike) -> Symbol:
-        """The same numbers in another type."""
+        """Return the same numbers in another type."""
         from onnx import helper
 
         dtype = np.dtype(dtype)
@@ -250,7 +250,7 @@ def _is_symbol(value: Any) -> bool:
 
 
 def tracing_of(*values: Any) -> Tracing:
-    """The trace to which the symbols among some values belong."""
+    """Return the trace to which the symbols among some values belong."""
     return next(value.tracing for value in values if isinstance(value, Symbol))
 
 
@@ -268,7 +268,7 @@ def common(*values: Any, beside: Any = None) -> list[Symbol]:
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """The shape of arrays of these shapes side by side."""
+    """Return the shape of arrays of these shapes side by side."""
     width = max(map(len, shapes))
     padded = [(1,) * (width - len(shape)) + shape for shape in shapes]
     return tuple(
@@ -277,7 +277,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def binary(operator: str, left: Any, right: Any, dtype: DTypeLike | None = None) -> Symbol:
-    """The output of an operator for two arrays, entry by entry."""
+    """Return the output of an operator for two arrays, entry by entry."""
     if operator in ("Mul", "Div"):
         left, right = (_spread(one, other) for one, other in ((left, right), (right, left)))
     ours, theirs = common(left, right)
@@ -285,7 +285,7 @@ def binary(operator: str, left: Any, right: Any, dtype: DTypeLike | None = None)
 
 
 def _spread(value: Any, beside: Any) -> Any:
-    """A number that is combined with float64, as one number for every column.
+    """Return a number that is combined with float64, as one number for every column.
 
     onnxruntime merges a scalar factor into an adjacent matrix product, in float32 regardless of its type.
     """
@@ -296,7 +296,7 @@ def _spread(value: Any, beside: Any) -> Any:
 
 
 def is_traced(*values: Any) -> bool:
-    """Whether there is a symbol among some values."""
+    """Return whether there is a symbol among some values."""
     return any(isinstance(value, Symbol) for value in values)
 
 

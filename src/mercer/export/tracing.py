@@ -8,5 +8,5 @@ from .symbol import Tracing
 
 
 def new_tracing() -> Tracing:
-    """An empty graph, whose symbols have the array namespace and the operations of this package."""
+    """Return an empty graph, whose symbols have the array namespace and the operations of this package."""
     return Tracing(namespace, RECORDED)

@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 
 
 def trace_of_tensor(device: Device, Z: Tensor, weight: Matrix | None) -> float:
-    """The trace of Z' diag(weight) Z."""
+    """Return the trace of Z' diag(weight) Z."""
     squares = (Z * Z).sum(dim=1, dtype=device.torch.float64)
     return float(squares.sum() if weight is None else device.sent(weight) @ squares)
 

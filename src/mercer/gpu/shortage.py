@@ -9,7 +9,7 @@ TEXTS = ("ALLOC_FAILED", "out of memory")
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether an error says that a GPU has no memory left.
+    """Return whether an error says that a GPU has no memory left.
 
     Examples
     --------

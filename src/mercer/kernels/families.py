@@ -303,7 +303,7 @@ class Radial(ShiftInvariant):
         return unstored(device, device.sent(dense(landmarks), np.float64), *self._shape, outputs)
 
     def _takes_rounding(self, error: float) -> bool:
-        """Whether an error of this size in squared distances changes no value by more than float32 allows."""
+        """Return whether an error of this size in squared distances changes no value by more than float32 allows."""
         return bool(1.0 - self.radial(np.array([error]))[0] <= LARGEST_ROUNDING)
 
     def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
@@ -449,7 +449,7 @@ class Distances:
             self._norms = np.concatenate([row_squares(part) for part in parts])
 
     def are_compiled(self, X: Array) -> bool:
-        """Whether the compiled core computes the distances and functions of them."""
+        """Return whether the compiled core computes the distances and functions of them."""
         return self._dense and not sp.issparse(X)
 
     def __call__(self, X: Array, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:

@@ -112,10 +112,10 @@ LAPLACE = "laplace"
 PROBABILITIES = ("calibrated", LAPLACE)
 ADVICE = "raise max_iter or tol, or lower C"
 LESS_SHARP = 1e3
-"""How much smaller a penalty may be relative to rounding if the loss is not squared: rows beyond a margin drop out."""
+"""How much more sensitive least squares is to rounding than other losses, for which rows beyond the margin drop out."""
 SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
 MARGINS = 30.0
-"""The size of decision values that limits rounding of products: 0.003 of the margin hardly changes a probability."""
+"""The size that decision values are assumed to have where a tolerable rounding error is a share of their size."""
 
 
 class KernelClassifier(ClassifierMixin, MomentMachine):
@@ -123,7 +123,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
 
     Use it to predict classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
     features z, for all classes at once. ``"squared_hinge"`` is a support vector machine (one class against the rest).
-    ``"logistic"`` has probabilities of its own (by the softmax for several classes). ``"squared"`` needs one pass and
+    ``"logistic"`` models probabilities directly (by the softmax for several classes). ``"squared"`` needs one pass and
     no iterations; it is the fastest and often as accurate, and its sums over the rows can be extended, merged and
     reduced: see ``partial_fit``, ``merge`` and ``forget``.
 
@@ -234,15 +234,16 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         for counts and amounts), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all
         (None). "auto" chooses by the values in the rows and, if the kernel is "auto", by trials; for a kernel that is
         given with its bandwidths it means None. Zeros of sparse rows stay zeros. If columns have more than 512 levels
-        in total, so do the zeros of levels that fewer than one row in 32 has.
+        in total, so do zeros in the columns of rare levels, found in fewer than one row in 32.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
-        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
-        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        How missing values are treated: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels, the frequencies of the levels take the
+        place of a missing one, except where zeros stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
     unknown : {"auto", "error", "ignore"}, default="auto"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
-        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
+        What to do with a level that ``fit`` has not seen: "error" refuses it, and "ignore" treats it as a rare level if
+        the rare levels of its column are pooled, and as none of the known levels otherwise. "auto" is "ignore", with a
+        warning in the second case.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -448,7 +449,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan, classes, labels), needs)
 
     def _needs_all_labels(self, table: Table, memory: int | None) -> bool:
-        """Whether the labels of all rows are needed, although all classes are known."""
+        """Return whether the labels of all rows are needed, although all classes are known."""
         may_be_exact = is_exact(self) or (self.map == OPEN and self.n_components is None)
         return self.iterates(table.n_rows, memory) or may_be_exact or isinstance(self.class_weight, str)
 
@@ -718,7 +719,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         return works_on_landmarks(self, expected_map(self, n_rows), n_rows) or self._works_wide(n_rows, memory)
 
     def _works_wide(self, n_rows: int, memory: int | None) -> bool:
-        """Whether least squares on this many rows is solved without second moments."""
+        """Return whether least squares on this many rows is solved without second moments."""
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     def _suits_exactness(self, several_tasks: bool) -> bool:
@@ -890,7 +891,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
     @lazily
     @in_kind_of_rows
     def decision_function(self, X: Any) -> Any:
-        """Return how far rows are on the side of each class, or of the second of two classes.
+        """Return the decision values of rows, which are higher the more a class (or the second of two) is favoured.
 
         Far from all training rows nothing is known except the intercept. On rows that extrapolate (see
         :meth:`extrapolates`), decision values therefore fall back to ``intercept_``: if the kernel depends on the
@@ -926,7 +927,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         return hasattr(self, "region_") and decays(self.map_.kernel_)
 
     def size_of_decisions(self) -> Matrix:
-        """Return the size of decision values.
+        """Return the size of decision values for choosing the precision of products.
 
         Returns
         -------

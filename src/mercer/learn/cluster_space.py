@@ -50,7 +50,7 @@ class Centres(NamedTuple):
         return self.distances_of(Z @ self.points.astype(Z.dtype).T, own)
 
     def distances_of(self, products: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
-        """Return them from the products of features with points."""
+        """Return squared distances, given the products of features with points."""
         return np.maximum(own[:, None] - 2 * products + self.lengths.astype(products.dtype), 0)
 
 
@@ -79,7 +79,7 @@ class FeatureSpace:
         return totals
 
     def lengths(self, chunk: FeatureChunk, Z: NDArray[Any]) -> NDArray[Any]:
-        """Return the squared lengths of the rows of a chunk with features Z."""
+        """Return the squared lengths of the rows of a chunk, given their features Z."""
         return squares(Z)
 
     @property

@@ -43,7 +43,7 @@ N_POINTS = 16
 """The first number of points between the baseline and a row: the integral is exact for polynomials of degree 31."""
 MOST_POINTS = 512
 COMPLETE = 1e-3
-"""How far contributions may be from adding up, as a share of their sizes, before more points are used."""
+"""How far the sum of contributions may be off, as a share of their sizes, before more points are used."""
 
 
 class ColumnEffects(KernelMachine):
@@ -217,7 +217,7 @@ class ColumnEffects(KernelMachine):
         return np.stack(each, axis=1)
 
     def _contributions(self, start: Matrix, away: Matrix, n_points: int) -> Matrix:
-        """Return slopes integrated along lines from a start, times the way: (n_rows, n_outputs, n_prepared)."""
+        """Return slopes integrated along lines from a start, times the steps: (n_rows, n_outputs, n_prepared)."""
         points, shares = np.polynomial.legendre.leggauss(n_points)
         mean = np.zeros((len(away), len(self._coefficients), away.shape[1]))
         for point, share in zip((0.5 * (points + 1.0)).tolist(), (0.5 * shares).tolist(), strict=True):

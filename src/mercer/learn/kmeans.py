@@ -104,15 +104,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         for counts and amounts), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all
         (None). "auto" chooses by the values in the rows, and then also tames heavy tails, pools rare levels and drops
         constant columns; for a kernel that is given with its bandwidths it means None. Zeros of sparse rows stay zeros.
-        If columns have more than 512 levels in total, so do the zeros of levels that fewer than one row in 32 has.
+        If columns have more than 512 levels in total, so do zeros in the columns of rare levels, found in fewer than
+        one row in 32.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
-        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
-        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        How missing values are treated: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels, the frequencies of the levels take the
+        place of a missing one, except where zeros stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
     unknown : {"auto", "error", "ignore"}, default="auto"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
-        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
+        What to do with a level that ``fit`` has not seen: "error" refuses it, and "ignore" treats it as a rare level if
+        the rare levels of its column are pooled, and as none of the known levels otherwise. "auto" is "ignore", with a
+        warning in the second case.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
@@ -232,7 +234,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     @in_kind_of_rows
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]:
-        """Fit clusters to rows and return those of the rows.
+        """Fit clusters to rows and return the cluster of every row.
 
         Parameters
         ----------
@@ -292,7 +294,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return clone(chosen).set_params(whiten=False) if many else chosen
 
     def _design(self, rows: PreparedRows, space: FeatureSpace, most: float) -> FeatureMatrix:
-        """The features of all rows."""
+        """Return the features of all rows."""
         width = self.map_.n_components_
         if rows.passes.partitions is None:
             return clustered_features(self, rows, space, self.n_jobs, most)
@@ -435,7 +437,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return self._by_rows(X, part)
 
     def _distances_on(self, device: Device, X: Any, centres: Centres) -> NDArray[Any]:
-        """Return the same, computed on a device."""
+        """Return squared distances to the centres, computed on a device."""
         torch, is_plain = device.torch, self._is_plain
 
         def values(dtype: Any) -> RowValues:
@@ -490,7 +492,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     @in_kind_of_rows
     def memberships(self, X: Any, fuzziness: float = 2.0) -> NDArray[Any]:
-        r"""Return how much rows belong to every cluster, as shares that sum to 1.
+        r"""Return the degree to which rows belong to every cluster, as shares that sum to 1.
 
         They are the memberships of fuzzy k-means: the inverse squared distances to the centres to the power
         :math:`1 / (m - 1)`, with the fuzziness m, divided by their sum. A row at a centre belongs to that centre only,
@@ -609,7 +611,7 @@ def sums_moved(
     centres: Centres,
     tell: Callable[[int], None] | None,
 ) -> tuple[Matrix, ...]:
-    """The sums of features and the numbers of the rows nearest to each centre, and their squared distances."""
+    """Return the sums of features and the numbers of the rows nearest to each centre, and their squared distances."""
 
     def work(part: FeatureChunk) -> tuple[Matrix, Matrix, Matrix]:
         Z = part.features().values()
@@ -630,12 +632,12 @@ class ClusteredRows(NamedTuple):
     space: FeatureSpace
 
     def chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[FeatureChunk]:
-        """The features of all rows, or of some."""
+        """Return the features of all rows, or of some."""
         return self.design.chunks(rows)
 
 
 def clustered_rows(machine: KernelKMeans, room: float, rows: PreparedRows) -> ClusteredRows:
-    """The features of the rows of a partition, kept if they take at most ``room`` bytes per row."""
+    """Return the features of the rows of a partition, kept if they take at most ``room`` bytes per row."""
     space = machine.space_there(rows)
     return ClusteredRows(clustered_features(machine, rows, space, rows.passes.n_jobs, room * rows.n_rows), space)
 
@@ -643,7 +645,7 @@ def clustered_rows(machine: KernelKMeans, room: float, rows: PreparedRows) -> Cl
 def clustered_features(
     machine: KernelKMeans, rows: PreparedRows, space: FeatureSpace, n_jobs: int | None, most: float
 ) -> FeatureMatrix:
-    """The features of rows, kept if they take at most this many bytes or, on a device, if they fit in its memory."""
+    """Return features of rows, kept if they take at most this many bytes or, on a device, if they fit there."""
     width = machine.map_.n_components_
     if rows.passes.device is None:
         return feature_matrix(rows, space.features, width, False, n_jobs, most)

@@ -31,7 +31,7 @@ Matrix = NDArray[np.float64]
 WIDTH = 1.6
 """The approximate variance of the normal distribution whose cumulative function is closest to the sigmoid."""
 POINTS = np.linspace(-8.0, 8.0, 129)
-"""The deviations from the mean at which the sigmoid is compared with that function."""
+"""The deviations from the mean at which the sigmoid is compared with this cumulative function."""
 SHARES = np.exp(-0.5 * POINTS**2) / np.exp(-0.5 * POINTS**2).sum()
 
 

@@ -1,4 +1,4 @@
-"""What all kernel machines share: arguments, the way from rows to features, and predictions."""
+"""The base of all kernel machines: arguments, the way from rows to features, and predictions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DEVICE_ROWS = 65536
 
 
 def columns_of_rows(blocks: Iterable[Block]) -> SeenColumns | None:
-    """The kinds and levels of the columns of all rows."""
+    """Return the kinds and levels of the columns of all rows."""
     return SeenColumns.of(block.X for block in blocks)
 
 
@@ -68,7 +68,7 @@ def joined_columns(ours: SeenColumns | None, theirs: SeenColumns | None) -> Seen
 
 
 def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
-    """What a preparation needs to know about all rows."""
+    """Return the sums over all rows from which a preparation learns its scales."""
     return preparation.summed_up((block.X, block.weight) for block in blocks)
 
 
@@ -102,7 +102,7 @@ def row_stream(seed: int) -> Stream:
 
 
 def has_levels(X: Any) -> bool:
-    """Whether rows come from a data frame with columns of text or truth values."""
+    """Return whether rows come from a data frame with columns of text or truth values."""
     return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
 
 
@@ -253,7 +253,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         return self.holds_rows
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether ``fit`` passes over this many rows repeatedly, instead of summing them, in this much memory.
+        """Return whether ``fit`` passes over this many rows repeatedly, instead of summing them, in this much memory.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
     @property
     def _is_pairwise(self) -> bool:
-        """Whether rows are rows of a kernel matrix."""
+        """Whether the given rows are rows of a kernel matrix."""
         of_map = self.map.get_params().values() if isinstance(self.map, FeatureMap) else ()
         return any(isinstance(value, str) and value == "precomputed" for value in (self.kernel, *of_map))
 
@@ -450,7 +450,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
             raise ValueError("the fitted values overflow: scale the rows, targets or weights down")
 
     def for_parts(self) -> tuple[Any, ...]:
-        """Return how to recreate this machine where the partitions are, without what only this process needs.
+        """Return a function and arguments that recreate this machine where the partitions are.
 
         Returns
         -------
@@ -615,7 +615,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         left: Callable[[Any], NDArray[np.float64]] | None,
         within: Region | None,
     ) -> NDArray[Any]:
-        """Return the same from a device, in blocks that are large enough for it."""
+        """Return linear values computed on a device, in blocks that are large enough for it."""
         digits = np.float32 if size is None else self.precision_for(coef, size)
         values = cache(lambda dtype: RowValues.linear(device, self.map_, coef, dtype))
 
@@ -643,9 +643,9 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
             The rows, in memory or as a table from :func:`mercer.data.open`.
         values : callable
-            Returns what is computed on the device, in the precision that it is given.
+            Returns the values that are computed on the device, in the precision that it is given.
         finish : callable
-            Returns the results, given prepared rows and what was computed on the device.
+            Returns the results, given prepared rows and the values from the device.
 
         Returns
         -------
@@ -685,7 +685,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     ) -> NDArray[Any]:
         """Return the results of a function of prepared rows, called for some of them at a time.
 
-        ``together`` and ``n_jobs`` are the number of rows and of threads; None means what suits the CPU.
+        ``together`` and ``n_jobs`` are the number of rows and of threads; None means the numbers that suit the CPU.
         """
         check_is_fitted(self)
         how = function, together, n_jobs
@@ -757,7 +757,8 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         Parameters
         ----------
         unknown : {"auto", "error", "ignore"}
-            Whether such a level is refused, or treated as none of the known levels; "auto" warns about those that are.
+            "error" refuses such a level, and "ignore" treats it as none of the known levels; "auto" does so with a
+            warning.
 
         Returns
         -------

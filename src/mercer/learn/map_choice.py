@@ -25,13 +25,13 @@ from .features.prepared_rows import PreparedRows
 from .protocols import MapArguments
 
 EXACT = "exact"
-"""Used instead of a map: the kernel machine itself, in which every row may have a coefficient."""
+"""The argument ``map`` that requests the kernel machine itself, in which every row may have a coefficient."""
 OPEN = "auto"
-"""Used instead of a kernel or a penalty: it is chosen from the rows."""
+"""The argument that leaves a kernel, a penalty or the like to be chosen from the rows."""
 SORTED_ROWS = 4096
 """The number of rows that are compared at a time to find distinct ones."""
 NARROW = 32
-"""With fewer features than this, no map passes scikit-learn's check with ten columns."""
+"""With fewer features than this, models of ten columns are too poor to pass scikit-learn's checks of estimators."""
 
 
 def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
@@ -51,24 +51,24 @@ def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
 
 
 def may_be_exact(model: MapArguments) -> bool:
-    """Whether a machine allows all distinct rows to become landmarks if there are few."""
+    """Return whether a machine allows all distinct rows to become landmarks if there are few."""
     if not isinstance(model.map, str) or is_exact(model):
         return False
     return model.map == "auto" or named_map(model.map).has_landmarks
 
 
 def is_open(argument: Any) -> bool:
-    """Whether a kernel, a scaling or a penalty is left to be chosen by the rows."""
+    """Return whether a kernel, a scaling or a penalty is left to be chosen by the rows."""
     return isinstance(argument, str) and argument == OPEN
 
 
 def leaves_kernel_open(model: MapArguments) -> bool:
-    """Whether a pilot chooses the kernel of a machine; a FeatureMap has its own."""
+    """Return whether a pilot chooses the kernel of a machine; a FeatureMap has its own."""
     return is_open(model.kernel) and not isinstance(model.map, FeatureMap)
 
 
 def takes_rows_as_they_are(model: MapArguments) -> bool:
-    """Whether a kernel refers to rows in their own units.
+    """Return whether a kernel refers to rows in their own units.
 
     This holds if it is given with its bandwidths, as a function or by its values, or accepts no negative numbers.
     """
@@ -83,7 +83,7 @@ def takes_rows_as_they_are(model: MapArguments) -> bool:
 
 
 def is_exact(model: MapArguments) -> bool:
-    """Whether every row may have a coefficient."""
+    """Return whether every row may have a coefficient."""
     return isinstance(model.map, str) and model.map == EXACT
 
 
@@ -99,7 +99,7 @@ def width_asked(model: MapArguments) -> Any:
 
 
 def is_narrow(model: MapArguments) -> bool:
-    """Whether so few features are requested that a linear model of them cannot be expected to be good."""
+    """Return whether so few features are requested that a linear model of them cannot be expected to be good."""
     width = width_asked(model)
     return isinstance(width, numbers.Integral) and int(width) < NARROW
 
@@ -143,7 +143,7 @@ def landmark_rows(map: FeatureMap) -> int:
 
 
 def map_kernels(texts: list[str]) -> list[Kernel]:
-    """Return the kernels that texts describe; the text of a kernel matrix describes none."""
+    """Return the kernels that texts describe, without "precomputed", which describes none."""
     return [parse(text) for text in texts if text != "precomputed"]
 
 

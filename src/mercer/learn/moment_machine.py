@@ -62,7 +62,7 @@ Sample = tuple[NDArray[Any], Matrix, Matrix]
 
 
 def can_add_rows(model: Any) -> bool:
-    """Whether a machine needs nothing but sums over rows."""
+    """Return whether a machine needs nothing but sums over rows."""
     return bool(model.sums_suffice)
 
 
@@ -254,7 +254,7 @@ class MomentMachine(ColumnEffects, ABC):
 
     @abstractmethod
     def _suits_exactness(self, several_tasks: bool) -> bool:
-        """Whether there is an exact machine with these arguments, given whether there are several targets."""
+        """Return whether an exact machine supports these arguments, given whether there are several targets."""
 
     @property
     @abstractmethod
@@ -702,7 +702,7 @@ class MomentMachine(ColumnEffects, ABC):
         return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
 
     def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
-        """The part of k(x, x) that the features of prepared rows miss; None if they are not a projection."""
+        """Return the part of k(x, x) that the features of prepared rows miss; None if they are not a projection."""
         if not self._misses_kernel:
             return None
         norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
@@ -745,7 +745,7 @@ class MomentMachine(ColumnEffects, ABC):
 
 
 def shown_part(machine: MomentMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
-    """The kept rows of one partition."""
+    """Return the kept rows of one partition."""
     rows, fresh = how.of(table), kept.fresh()
     for chunk in rows.chunks(chunk_rows(machine.map_.n_components_, rows.dtype.itemsize)):
         chunk = chunk._replace(first=first + chunk.first)
@@ -754,7 +754,7 @@ def shown_part(machine: MomentMachine, kept: KeptRows, how: PartRows, table: Tab
 
 
 def joined_kept(parts: list[KeptRows]) -> KeptRows:
-    """The kept rows of several partitions."""
+    """Return the kept rows of several partitions."""
     return reduce(KeptRows.joined, parts)
 
 

@@ -77,7 +77,7 @@ def joined(ours: RowSums | None, theirs: RowSums | None) -> RowSums | None:
 
 
 def learns_preimages(machine: KernelPCA) -> bool:
-    """Whether pre-images are learned by ``fit``; an AttributeError says how to get them if not."""
+    """Return whether pre-images are learned by ``fit``; an AttributeError says how to get them if not."""
     if machine.fit_inverse_transform:
         return True
     raise AttributeError("inverse_transform needs pre-images: fit with fit_inverse_transform=True")
@@ -119,15 +119,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         for counts and amounts), rows to norm 1 ("unit"), columns to the range from 0 to 1 ("minmax"), or not at all
         (None). "auto" chooses by the values in the rows, and then also tames heavy tails, pools rare levels and drops
         constant columns; for a kernel that is given with its bandwidths it means None. Zeros of sparse rows stay zeros.
-        If columns have more than 512 levels in total, so do the zeros of levels that fewer than one row in 32 has.
+        If columns have more than 512 levels in total, so do zeros in the columns of rare levels, found in fewer than
+        one row in 32.
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
-        What is done about missing values: "error" refuses them, "mean" fills them with the mean of their column, and
-        "indicator" also adds a column that marks them. In a column of levels the fill value is the frequency of each
-        level, or only of levels whose zeros do not stay zeros (see ``scale``). "auto" is "indicator", with a warning
+        How missing values are treated: "error" refuses them, "mean" fills them with the mean of their column, and
+        "indicator" also adds a column that marks them. In a column of levels, the frequencies of the levels take the
+        place of a missing one, except where zeros stay zeros (see ``scale``). "auto" is "indicator", with a warning
         about missing values in columns that had none in ``fit``.
     unknown : {"auto", "error", "ignore"}, default="auto"
-        Whether a level that ``fit`` has not seen is refused, or treated as none of the known levels: as a rare one in
-        columns whose rare levels are pooled. "auto" does the latter, with a warning where no levels are pooled.
+        What to do with a level that ``fit`` has not seen: "error" refuses it, and "ignore" treats it as a rare level if
+        the rare levels of its column are pooled, and as none of the known levels otherwise. "auto" is "ignore", with a
+        warning in the second case.
     dates : {"number", "parts"}, default="number"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday

@@ -40,7 +40,7 @@ class Machine(MapArguments, Protocol):
         ...
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether ``fit`` passes over this many rows repeatedly, instead of summing them."""
+        """Return whether ``fit`` passes over this many rows repeatedly, instead of summing them."""
         ...
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:

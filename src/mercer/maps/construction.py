@@ -241,7 +241,7 @@ class Construction(ABC):
 
     @classmethod
     def takes_rows(cls, part: str) -> bool:
-        """Whether a map inside receives the rows themselves rather than features of another map inside."""
+        """Return whether a map inside receives the rows themselves rather than features of another map inside."""
         return True
 
     def part(self, name: str, params: Any) -> FittedMap:

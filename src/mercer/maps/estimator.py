@@ -437,7 +437,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     # -- validation ----------------------------------------------------------------------------------------------------
 
     def takes_objects(self, X: Array, reset: bool) -> bool:
-        """Whether this map, or one inside it, treats X as a sequence of objects instead of rows of numbers.
+        """Return whether this map, or one inside it, treats X as a sequence of objects instead of rows of numbers.
 
         Parameters
         ----------

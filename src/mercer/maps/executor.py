@@ -135,7 +135,7 @@ def written_at_once(write: Gpu, X: Array, Z: Array) -> Array:
 
 
 def takes_pairs(Z: Array) -> bool:
-    """Whether fused kernels, which store two features in float32 at once, can write to a tensor."""
+    """Return whether fused kernels, which store two features in float32 at once, can write to a tensor."""
     return is_float32(Z) and bool(Z.is_contiguous()) and Z.data_ptr() % PAIR_BYTES == 0
 
 

@@ -187,7 +187,7 @@ def read_only(tree: Any) -> Any:
 
 
 def equal_parameters(ours: Any, theirs: Any) -> bool:
-    """Whether two trees of arrays are equal."""
+    """Return whether two trees of arrays are equal."""
     if isinstance(ours, tuple):
         return len(ours) == len(theirs) and all(map(equal_parameters, ours, theirs))
     return np.array_equal(ours, theirs)

@@ -226,7 +226,7 @@ def kmeans(X: Array, start: Any) -> Any:
 
 
 def name_rows(landmarks: Any, rows: Rows) -> bool:
-    """Whether the user gave row numbers rather than objects like the rows."""
+    """Return whether the user gave row numbers rather than objects like the rows."""
     if isinstance(landmarks, np.ndarray) and landmarks.dtype.kind in "iu":
         return True
     if not all(is_whole(item) for item in as_objects(landmarks, "landmarks")):

@@ -257,7 +257,7 @@ class NystromConstruction(Construction):
         return self.kernel.gradients(X, landmarks, np.broadcast_to(weights, (len(X), len(landmarks))))
 
     def _has_dense_landmarks(self, params: NystromParameters) -> bool:
-        """Whether kernel values can be computed from dense rows and landmarks."""
+        """Return whether kernel values can be computed from dense rows and landmarks."""
         return isinstance(self.kernel, Kernel) and not isinstance(params.landmarks, SparseRows)
 
     def gpu(self, params: NystromParameters, device: Any) -> Gpu | None:

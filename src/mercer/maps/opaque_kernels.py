@@ -83,7 +83,7 @@ def _items(X: Array) -> Any:
 
 
 def is_matrix(X: Array) -> bool:
-    """Whether these are rows of numbers rather than a sequence of objects of any kind.
+    """Return whether these are rows of numbers rather than a sequence of objects of any kind.
 
     A one-dimensional array of numbers is ambiguous: it may be a single row, or a column that lost its second axis.
     """

@@ -20,7 +20,7 @@ Check = Callable[[Array], None]
 
 
 def is_plain(X: Array, fitted: Any) -> bool:
-    """Whether a fitted map can take X as it is, once its entries have been checked."""
+    """Return whether a fitted map can take X as it is, once its entries have been checked."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2

@@ -103,7 +103,7 @@ class Checkpoints:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file starts like a checkpoint, apart from a few damaged bytes; an empty file does too."""
+    """Return whether a file starts like a checkpoint, apart from a few damaged bytes; an empty file does too."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
     with open(path, "rb") as file:

@@ -75,7 +75,7 @@ def _refuse(path: Path) -> NoReturn:
 
 
 def _is_ours(content: bytes) -> bool:
-    """Whether this is what a lock contains: the description of a process, complete or partial, or nothing yet."""
+    """Return whether text is from a lock: the description of a process, complete or partial, or nothing yet."""
     return len(content) <= MOST_BYTES and (content.startswith(BEGINNING) or BEGINNING.startswith(content))
 
 

@@ -87,7 +87,7 @@ class ArraySource:
         self._used: set[str] = set()
 
     def has(self, name: str) -> bool:
-        """Whether there is an array of this name, or several below it."""
+        """Return whether there is an array of this name, or several below it."""
         place = bisect_left(self._sorted, f"{name}.")
         below = place < len(self._sorted) and self._sorted[place].startswith(f"{name}.")
         return name in self.names or below
@@ -123,7 +123,7 @@ class ArraySource:
             )
 
     def takes_long(self, entries: int) -> bool:
-        """Whether a seed draws more than a file with ``entries`` numbers of its own seems to need."""
+        """Return whether a seed draws more than a file with ``entries`` numbers of its own seems to need."""
         return self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * entries) or self._blocks > max(MOST_BLOCKS, entries)
 
     def check_all_used(self) -> None:
@@ -246,7 +246,7 @@ def _kernel_text(construction: Construction, where: str) -> str:
 
 
 def same_parameters(ours: Any, theirs: Any) -> bool:
-    """Whether integers are equal, and other numbers up to rounding."""
+    """Return whether integers are equal, and other numbers up to rounding."""
     if isinstance(ours, tuple):
         return len(ours) == len(theirs) and all(map(same_parameters, ours, theirs))
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:

@@ -55,7 +55,7 @@ def write_model(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]
 
 
 def _has_output(model: Any) -> bool:
-    """Whether a model was asked to return data frames instead of arrays."""
+    """Return whether a model was asked to return data frames instead of arrays."""
     return getattr(model, "_sklearn_output_config", {}).get("transform") not in (None, "default")
 
 
@@ -339,7 +339,7 @@ def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two values have the same types and bits."""
+    """Return whether two values have the same types and bits."""
     if type(left) is not type(right):
         return False
     if isinstance(left, np.ndarray):
@@ -360,7 +360,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _alike(left: Any, right: Any) -> bool:
-    """Whether two arguments mean the same."""
+    """Return whether two arguments mean the same."""
     if isinstance(left, list | tuple):
         return isinstance(right, list | tuple) and len(left) == len(right) and all(map(_alike, left, right))
     if hasattr(left, "get_params"):

@@ -62,7 +62,7 @@ def in_order(arrays: dict[str, NDArray[Any]]) -> list[str]:
 
 
 def is_fortran(array: NDArray[Any]) -> bool:
-    """Whether an array is stored by columns, which a safetensors header does not record."""
+    """Return whether an array is stored by columns, which a safetensors header does not record."""
     return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
 
 

@@ -290,6 +290,6 @@ def class_of(name: str) -> Any:
 
 
 def is_known(estimator: Any) -> bool:
-    """Whether an estimator is one of the table, not of a derived class."""
+    """Return whether an estimator is one of the table, not of a derived class."""
     name = type(estimator).__name__
     return name in KNOWN and type(estimator) is class_of(name)

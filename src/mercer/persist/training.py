@@ -203,7 +203,7 @@ def _clear(path: Path) -> None:
 
 
 def _is_half_written(path: Path) -> bool:
-    """Whether a run had started to write a file: it is the user's own, and empty or with the first bytes of ours."""
+    """Return whether a run began to write this file: the user owns it, and it is empty or starts like ours."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         return False

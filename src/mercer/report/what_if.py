@@ -138,7 +138,7 @@ def study(
 
 
 def has_kernel_itself(model: Any) -> bool:
-    """Whether a fitted learner approximates nothing; models from older files do not record their solver."""
+    """Return whether a fitted learner approximates nothing; models from older files do not record their solver."""
     solver = getattr(model, "solver_", None)
     return is_exact(model) or (solver is not None and solver.name == EXACT)
 

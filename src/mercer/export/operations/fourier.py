@@ -10,14 +10,14 @@ from ..symbol import ROWS, Symbol
 
 
 def rfft(X: Symbol) -> ComplexSymbol:
-    """The half spectrum of real rows."""
+    """Return the half spectrum of real rows."""
     half = X.shape[1] // 2 + 1
     found = X.astype(np.float64)[:, :, None].node("DFT", shape=(ROWS, half, 2), axis=1, onesided=1)
     return ComplexSymbol(found[:, :, 0].astype(X.dtype), found[:, :, 1].astype(X.dtype))
 
 
 def irfft(spectrum: ComplexSymbol, width: int) -> Symbol:
-    """The real rows with this half spectrum, whose other half is its mirror image.
+    """Return the real rows with this half spectrum, whose other half is its mirror image.
 
     They are the real part of a forward transform of the conjugate: if the length is not a power of two, onnxruntime
     computes inverse transforms in single precision only.

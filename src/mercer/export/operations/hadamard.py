@@ -13,7 +13,7 @@ LARGEST = 64
 
 
 def hadamard(X: Symbol) -> Symbol:
-    """The unnormalised transform of the last axis, whose length is a power of two."""
+    """Return the unnormalised transform of the last axis, whose length is a power of two."""
     shape, width = X.shape, X.shape[-1]
     after, found = 1, X
     while after < width:

@@ -46,13 +46,13 @@ Matrix = NDArray[np.float64]
 
 
 def kernel_values(X: Symbol, kernel: Kernel, landmarks: Any) -> Symbol:
-    """The values of a kernel for rows in float64 and landmarks."""
+    """Return the values of a kernel for rows in float64 and landmarks."""
     return gram(kernel, X, landmarks.toarray() if sp.issparse(landmarks) else landmarks)
 
 
 @singledispatch
 def gram(kernel: Kernel, X: Symbol, L: Matrix) -> Symbol:
-    """The values of a kernel for rows and landmarks."""
+    """Return the values of a kernel for rows and landmarks."""
     if isinstance(kernel, DotProduct):
         return value(kernel, X @ L.T)
     raise NotExportedError(f"the kernel {kernel!r} has no formula in standard operators")
@@ -116,7 +116,7 @@ def _(kernel: Maclaurin, t: Symbol) -> Symbol:
 
 
 def horner(coefficients: tuple[float, ...], t: Symbol) -> Symbol:
-    """A polynomial."""
+    """Return a polynomial."""
     found = t * 0.0 + float(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         found = found * t + float(coefficient)
@@ -135,12 +135,12 @@ def squared_distances(X: Symbol, L: Matrix) -> Symbol:
 
 
 def coordinates(kernel: ColumnBandwidths, X: Any) -> Any:
-    """Rows with every column in units of its bandwidth."""
+    """Return rows with every column in units of its bandwidth."""
     return X if kernel.factors is None else X * kernel.factors
 
 
 def over_columns(term: Callable[[Symbol, Matrix], Symbol], X: Symbol, L: Matrix) -> list[Symbol]:
-    """The sum of a term over columns, without an array of size rows x landmarks x columns."""
+    """Return the sum of a term over columns, without an array of size rows x landmarks x columns."""
     return [term(X[:, place : place + 1], L[:, place]) for place in range(L.shape[1])]
 
 
@@ -198,12 +198,12 @@ def _(kernel: SkewedIntersection, X: Symbol, L: Matrix) -> Symbol:
 
 
 def added(terms: list[Symbol]) -> Symbol:
-    """The sum of some arrays."""
+    """Return the sum of some arrays."""
     return sum(terms[1:], start=terms[0])
 
 
 def multiplied(terms: list[Symbol]) -> Symbol:
-    """The product of some arrays."""
+    """Return the product of some arrays."""
     return math.prod(terms[1:], start=terms[0])
 
 
@@ -211,7 +211,7 @@ def multiplied(terms: list[Symbol]) -> Symbol:
 
 
 def where_both(term: Callable[[Any, Any], Symbol]) -> Callable[[Symbol, Matrix], Symbol]:
-    """A term that is 0 if one of the values is 0; it is given both values with zeros replaced by 1."""
+    """Return a term that is 0 if one of the values is 0; it is given both values with zeros replaced by 1."""
 
     def part(x: Symbol, y: Matrix) -> Symbol:
         found = term(xp.where(x > 0.0, x, 1.0), np.where(y > 0.0, y, 1.0))

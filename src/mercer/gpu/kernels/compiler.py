@@ -73,7 +73,7 @@ def launch(kernel: Kernel, blocks: int, device: Any, arguments: Sequence[Any]) -
 
 @cache
 def is_available() -> bool:
-    """Whether kernels can be compiled here; a warning says so once if not."""
+    """Return whether kernels can be compiled here; a warning says so once if not."""
     try:
         import cuda.bindings.nvrtc  # noqa: F401
     except ImportError:
@@ -86,7 +86,7 @@ def is_available() -> bool:
 
 
 def runs_on(place: Any) -> bool:
-    """Whether kernels can be compiled for a device of torch."""
+    """Return whether kernels can be compiled for a device of torch."""
     return place.type == "cuda" and is_available()
 
 
@@ -109,7 +109,7 @@ def _ctype(argument: Any) -> Any:
 
 @cache
 def _loaded(kernel: Kernel, device: int) -> Any:
-    """The function of a kernel on a device that is current."""
+    """Return the function of a kernel on a device that is current."""
     import torch
     from cuda.bindings import driver
 

@@ -24,7 +24,7 @@ class SketchEntries(NamedTuple):
 
 
 def sketch_entries(places: NDArray[np.int32], negative: NDArray[np.bool_]) -> SketchEntries:
-    """The entries of sketches of several degrees.
+    """Return the entries of sketches of several degrees.
 
     Parameters
     ----------

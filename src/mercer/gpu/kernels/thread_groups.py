@@ -70,7 +70,7 @@ class ThreadGroup:
         return Kernel(name, threads, shared, constants)
 
     def fits(self, arrays: int, device: Any) -> bool:
-        """Whether a device has enough shared memory for a block of such groups."""
+        """Return whether a device has enough shared memory for a block of such groups."""
         return self._shared_bytes(arrays) <= compiler.most_shared_bytes(device)
 
     def _shared_bytes(self, arrays: int) -> int:

@@ -67,5 +67,5 @@ def warn_of_small(known: NDArray[Any], codes: Numbers, coverage: float, grouped:
         which = f" of group {known[int(np.argmax(small))].item()!r}" if grouped else ""
         warn_caller(
             f"{counts[int(np.argmax(small))]} rows{which} are too few for a coverage of {coverage:g}: their intervals "
-            "are infinite and their sets have every class; lower the coverage, or calibrate on more rows",
+            f"are infinite and their sets contain every class; lower the coverage, or calibrate on more rows",
         )

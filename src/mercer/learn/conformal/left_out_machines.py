@@ -26,7 +26,7 @@ from ..regressor import KernelRegressor
 Matrix = NDArray[np.float64]
 
 ROUNDING = 1e-12
-"""What a leverage lacks to 1 is no more than rounding below this; with a small alpha, 1e-10 still has its digits."""
+"""Below this, the difference between 1 and a leverage is a rounding error; with a small alpha, 1e-10 is not yet one."""
 
 
 class LeftOutMachines(NamedTuple):

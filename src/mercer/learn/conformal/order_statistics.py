@@ -13,7 +13,7 @@ Matrix = NDArray[np.float64]
 ROUNDING = 1e-9
 """How far a product may exceed an integer and still be treated as that integer."""
 FEW = 4096
-"""The values of at most this number of rows are sorted individually; with more rows, values are counted per machine."""
+"""Up to this number of rows, their values are sorted; with more rows, values are counted machine by machine."""
 HALVINGS = 64
 """The number of times to halve an interval until only rounding errors are left."""
 

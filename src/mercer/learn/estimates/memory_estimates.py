@@ -21,7 +21,7 @@ from ..statistics import chunk_rows
 VECTORS = 10
 """Arrays of the size of the coefficients, in steps of conjugate gradients."""
 RIDGE_VECTORS = 5
-"""The same if steps are taken in the space of rows."""
+"""Arrays of the size of the coefficients, if steps are taken in the space of rows."""
 COPIES = 5
 """Copies of a block of dense rows: one while it is encoded, and one while it is scaled."""
 ENTRY_BYTES = 80
@@ -35,7 +35,7 @@ NODE_BYTES = 16
 
 
 class Extent(NamedTuple):
-    """The size of a fit; the smallest possible value of what is not yet known."""
+    """The size of a fit, with the smallest possible values of numbers that are not yet known."""
 
     width: int
     n_rows: int = 0
@@ -106,7 +106,7 @@ class Extent(NamedTuple):
         return max(needed, self._wide_ridge()) if squared else needed
 
     def _wide_ridge(self) -> int:
-        """Return the same for ridge regression: two kernel matrices of landmarks, and vectors."""
+        """Return the bytes of that solver for ridge regression: two kernel matrices of landmarks, and vectors."""
         count, vector = landmark_count(self.n_rows, self.width, self.columns), 8 * self.width * self.columns
         whitening = chunk_rows(count, self.itemsize) * count * (8 + 2 * self.itemsize)
         state = self.n_rows * (self.columns * 12 * 8 + ROW_BYTES)
@@ -134,7 +134,7 @@ class FitMemory(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The sum of both."""
+        """The bytes of the state and of kept features together."""
         return self.work + self.features
 
 
@@ -166,7 +166,7 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
 
 
 def can_hold_features(model: LinearMachine, extent: Extent, work: int, memory: int | None) -> bool:
-    """Whether there is memory for the features of all rows in addition to the bytes of ``work``."""
+    """Return whether there is memory for the features of all rows in addition to the bytes of ``work``."""
     return extent.features() <= room_for_features(model, work, memory)
 
 
@@ -210,7 +210,7 @@ def check_before(model: Machine, table: Table, memory: int | None, iterates: boo
 
 
 def check_levels(model: Machine, preparation: Preparation, memory: int | None) -> None:
-    """Refuse the same when the levels of columns are known, each of which becomes a column of numbers."""
+    """Refuse what does not fit in memory once the levels of columns are known, each of which becomes a column."""
     most = preparation.most_levels
     if most is not None:
         width = preparation.width(model.n_features_in_)
@@ -223,6 +223,6 @@ def check_levels(model: Machine, preparation: Preparation, memory: int | None) -
 
 
 def check_after(model: Machine, extent: Extent, memory: int | None) -> None:
-    """Refuse the same when the map is fitted, before the pass over its features."""
+    """Refuse what does not fit in memory once the map is fitted, before the pass over its features."""
     needed = fit_memory(model, extent, memory).work + parameter_bytes(model.map_.parameters_, extent.itemsize)
     check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

@@ -1,4 +1,4 @@
-"""How long the rest of a fit will take: the work that is planned, at the speed of the work done so far."""
+"""Forecast of the time that a fit still takes: the planned work, at the speed of the work done so far."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Work(NamedTuple):
 
 
 def features_work(n_rows: int, width: int) -> float:
-    """The approximate cost of computing the features of all rows."""
+    """Return the approximate cost of computing the features of all rows."""
     return FEATURE_OPERATIONS * n_rows * width
 
 
 def sums_work(n_rows: int, width: int) -> Work:
-    """A pass that sums second moments."""
+    """Return the work of a pass that sums second moments."""
     return Work("sums", features_work(n_rows, width) + float(n_rows) * width**2)
 
 
 def pilot_work(n_rows: int) -> Work:
-    """A pilot that chooses what is left open."""
+    """Return the work of a pilot that chooses what is left open."""
     return Work("pilot", PILOT_OPERATIONS * min(1.0, n_rows / FULL_PILOT))
 
 
@@ -120,7 +120,7 @@ class Forecast:
         self._last = now
 
     def seconds_left(self, unplanned: float = 0.0) -> float:
-        """Return all that is left; ``unplanned`` is what is left of a pass that was not planned."""
+        """Return the seconds that are left; ``unplanned`` are those of a pass that was not planned."""
         known = {what: seconds / size for what, (size, seconds) in self._timed.items() if size > 0.0}
         sizes, seconds = zip(*(self._timed[what] for what in known), strict=True) if known else ((0.0,), (0.0,))
         others = sum(seconds) / sum(sizes) if sum(seconds) > 0.0 else self._prior
@@ -128,7 +128,7 @@ class Forecast:
         return unplanned + sum(work.operations * known.get(work.what, others) for work in works)
 
     def is_planned(self, what: str) -> bool:
-        """Whether work of this kind has a size."""
+        """Return whether work of this kind is planned."""
         return self._sizes.get(what, 0.0) > 0.0
 
     def share_with(self, left: float, now: float) -> float:
@@ -140,7 +140,7 @@ class Forecast:
 
 
 def steps_left(gaps: Sequence[float], tol: float, usual: float, window: int = 3) -> float:
-    """How many more steps bring a gap down to ``tol``, if it falls by the same factor as in the last steps.
+    """Estimate the steps that bring a gap down to ``tol``, if it falls by the same factor as in the last steps.
 
     ``usual`` is the total number of steps to assume while there are too few gaps to judge by; ``window`` is the number
     of last steps to consider: one if each step is better than the one before, more if they are uneven.
@@ -162,29 +162,29 @@ USUAL_STEPS, USUAL_PRODUCTS = 8, 4
 
 
 def product_work(n_rows: int, width: int, n_columns: int) -> float:
-    """The cost of one product with all features, in operations of a product of large matrices."""
+    """Return the cost of one product with all features, in operations of a product of large matrices."""
     return 2.0 * PRODUCT_COST * n_rows * width * n_columns
 
 
 def step_works(product: float, products: int) -> list[Work]:
-    """The passes of a Newton step that takes ``products`` steps of conjugate gradients."""
+    """Return the passes of a Newton step that takes ``products`` steps of conjugate gradients."""
     inner = products * [Work("conjugate gradients", 2.0 * product)]
     return [Work("gradient", product), *inner, Work("decision values", product)]
 
 
 def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
-    """The passes for ``count`` Hessians and their factors."""
+    """Return the passes for ``count`` Hessians and their factors."""
     return count * [Work("curvature", float(n_rows) * width**2 + float(width) ** 3 / 3.0)]
 
 
 def exact_works(n_rows: int, alphas: int) -> list[Work]:
-    """The passes of ridge regression on all rows: a factor and the diagonal of its inverse for every alpha."""
+    """Return the passes of ridge regression on all rows: a factor and the diagonal of its inverse for every alpha."""
     factor = float(n_rows) ** 3 / 3.0
     tried = alphas * [Work("alphas", 2.0 * factor)] if alphas > 1 else []
     return [Work("kernel matrix", features_work(n_rows, n_rows)), *tried, Work("solution", 2.0 * factor)]
 
 
 def usual_works(n_rows: int, width: int, n_columns: int) -> list[Work]:
-    """The passes of Newton's method, before there is anything to judge by."""
+    """Return the passes of Newton's method, before there is anything to judge by."""
     hessians = curvature_works(n_rows, width, 1 + n_columns)
     return hessians + USUAL_STEPS * step_works(product_work(n_rows, width, n_columns), USUAL_PRODUCTS)

@@ -28,7 +28,7 @@ class ChosenRows(NamedTuple):
     numbers : ndarray of shape (n_chosen,)
         The row numbers.
     unit : float, default=1.0
-        What 1 in the array represents, if it contains 16-bit integers; their products are in float32.
+        The value that 1 stands for, if the array contains 16-bit integers; products are then in float32.
     """
 
     Z: NDArray[Any]

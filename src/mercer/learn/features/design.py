@@ -1,4 +1,4 @@
-"""What a solver sees of the features of all rows, regardless of who computes them and where they are stored."""
+"""The interface through which a solver uses the features of all rows, wherever they are computed and stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Design(Protocol):
 
     @property
     def most_sample_bytes(self) -> float | None:
-        """The memory for the features of a sample, if a solver does without second moments; otherwise None."""
+        """The memory for the features of a sample, if a solver does not use second moments; otherwise None."""
         ...
 
     @property
@@ -70,15 +70,15 @@ class Design(Protocol):
         ...
 
     def decision_values(self, W: Matrix, what: str) -> Any:
-        """The same in the form that losses expect: an array, or a tensor on the device of the features."""
+        """Return Z W in the form that losses expect: an array, or a tensor on the device of the features."""
         ...
 
     def row_values(self, F: Any) -> Any:
-        """Decision values of all rows in the form that losses expect."""
+        """Return decision values of all rows in the form that losses expect."""
         ...
 
     def step_values(self, G: Any) -> Any:
-        """Coefficients in the form that the products of a step expect, kept until the step is found."""
+        """Return coefficients in the form that the products of a step expect, kept until the step is found."""
         ...
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:

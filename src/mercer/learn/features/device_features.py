@@ -124,17 +124,17 @@ class DeviceFeatures(FeatureMatrix):
         self.visit(work, what, rows)
 
     def visit_all(self, work: Visit, what: str) -> None:
-        """The same for all rows, as a pass in full precision."""
+        """Call ``work`` with the features of all rows, as one pass in full precision."""
         self.n_passes += 1
         with full_precision(self.device):
             self.visit(work, what)
 
     def worth(self, rows: RowNumbers | None) -> RowNumbers | None:
-        """The rows to visit if only these count; None for all rows, if selecting some would take longer."""
+        """Return the rows to visit if only these count; None for all rows, if selecting some would take longer."""
         return rows
 
     def sent(self, array: NDArray[Any]) -> Tensor:
-        """An array in the precision of the features, on the device."""
+        """Return an array in the precision of the features, on the device."""
         return self.device.sent(array, self.dtype)
 
     def _sums(self, columns: int) -> Tensor:
@@ -193,7 +193,7 @@ class DeviceFeatures(FeatureMatrix):
         return G, totals
 
     def _curvature(self, bend: Bend, rows: RowNumbers | None) -> Tensor | None:
-        """The diagonal of a bend on the device, which is sent once for all steps that use it."""
+        """Return the diagonal of a bend on the device, which is sent once for all steps that use it."""
         if bend.diagonal is None:
             return None
         if self._bend is None or self._bend[0] is not bend.diagonal or self._bend[1] is not rows:
@@ -224,7 +224,7 @@ class DeviceFeatures(FeatureMatrix):
         return self.moments_of(h, lambda Z: Z)
 
     def moments_of(self, h: NDArray[Any], turn: Callable[[Tensor], Tensor]) -> NDArray[Any]:
-        """The second moments of turned features over the rows where h is positive."""
+        """Return the second moments of turned features over the rows where h is positive."""
         self.n_passes += 1
         chosen = np.flatnonzero(h)
         gram, root = self.device.zeros((self.width, self.width), np.float64), self.sent(np.sqrt(h[chosen]))
@@ -292,7 +292,7 @@ class DeviceHeld(DeviceFeatures):
                 tell(chunks[-1].last)
 
     def first(self, count: int) -> DeviceHeld:
-        """The first ``count`` features, as a view."""
+        """Return the first ``count`` features, as a view."""
         Z = self.Z[:, :count]
         return DeviceHeld(self.device, Z, self.dtype, self.intercept, self.n_jobs, self.passes)
 

@@ -49,7 +49,7 @@ class DeviceKernelMatrix:
         return int(self.rows.shape[0])
 
     def whole(self) -> Tensor:
-        """The matrix itself."""
+        """Return the matrix itself."""
         check_room(16 * len(self) ** 2, f"the kernel matrix of {len(self)} rows and its factor", self.device.memory())
         gram = self.device.empty((len(self), len(self)), np.float64)
 
@@ -61,7 +61,7 @@ class DeviceKernelMatrix:
         return gram
 
     def factor(self, added: Matrix) -> DeviceTriangular:
-        """The factor of the matrix with this value added to its diagonal."""
+        """Return the factor of the matrix with this value added to its diagonal."""
         if self._held is None:
             self._held = self.whole()
         diagonal = self._held.diagonal()
@@ -89,5 +89,5 @@ class DeviceKernelMatrix:
 
 
 def landmark_gram(device: Device, map: FeatureMap) -> Tensor:
-    """The kernel matrix of a map's landmarks in float64."""
+    """Return the kernel matrix of a map's landmarks in float64."""
     return DeviceKernelMatrix(device, map).whole()

@@ -47,11 +47,11 @@ CACHED_BYTES = 4 * 2**20
 LEAST_ROWS = 64
 """The smallest number of rows at a time; fewer would make products slow."""
 SUMMED_ROWS = 512
-"""The smallest number of rows whose sums are worth adding up in float64."""
+"""The smallest number of rows in a sum that is then added in float64; adding sums of fewer rows takes too long."""
 LARGEST = 65535.0
-"""The relative precision of 16-bit integers."""
+"""The largest 16-bit integer; its inverse is the relative precision of features that are stored in this way."""
 AVERAGED = 0.125
-"""Their relative precision in sums over rows, since rounding errors differ from row to row."""
+"""The factor by which rounding errors of 16-bit integers shrink in sums over rows, where they partly cancel."""
 PANEL = 512
 """The number of columns of second moments that a thread computes at a time."""
 
@@ -82,18 +82,18 @@ class FeatureMatrix(ABC):
 
     @abstractmethod
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
-        """All rows in order, or the ones with these (increasing) numbers."""
+        """Yield the features of all rows in order, or of the rows with these increasing numbers."""
 
     def whole(self) -> NDArray[Any]:
-        """The features of all rows, which must be few."""
+        """Return the features of all rows, which must be few."""
         return np.concatenate([chunk.features().values() for chunk in self.chunks()])
 
     @abstractmethod
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
-        """The features of rows of these numbers in float64, as a function of which of them are wanted."""
+        """Return a function from a slice of these row numbers to the features of the rows in float64."""
 
     def coefficients(self, W: Matrix) -> Matrix:
-        """W in terms of the features of the map, which is W itself."""
+        """Return W in terms of the features of the map, which is W itself."""
         return W
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
@@ -124,15 +124,15 @@ class FeatureMatrix(ABC):
         return F
 
     def decision_values(self, W: Matrix, what: str) -> NDArray[Any]:
-        """Z W for all rows, for losses."""
+        """Return Z W for all rows, in the form that losses expect."""
         return self.products(W, what)
 
     def row_values(self, F: NDArray[Any]) -> NDArray[Any]:
-        """Decision values in the form that losses expect: unchanged."""
+        """Return decision values in the form that losses expect: unchanged."""
         return F
 
     def step_values(self, G: Matrix) -> Matrix:
-        """Coefficients in the form that the products of a step expect: unchanged."""
+        """Return coefficients in the form that the products of a step expect: unchanged."""
         return G
 
     def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
@@ -211,7 +211,7 @@ class FeatureMatrix(ABC):
         return whole
 
     def weighted_chunks(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-        """The features of the rows with positive h, some at a time, with their h and the number of rows passed over."""
+        """Yield the features of rows with positive h, some at a time, with their h and the number of rows passed."""
         for chunk in self.chunks():
             chosen = np.flatnonzero(h[chunk.rows])
             if len(chosen):
@@ -233,7 +233,7 @@ class FeatureMatrix(ABC):
 
 
 def among(rows: RowNumbers, first: int, last: int) -> RowNumbers:
-    """The row numbers from ``first`` on that are below ``last``."""
+    """Return the row numbers from ``first`` on that are below ``last``."""
     return rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
 
 
@@ -246,7 +246,7 @@ def joined(chunks: Iterator[FeatureChunk], rows: int) -> Iterator[list[FeatureCh
 
 
 def part_of(rows: slice | RowNumbers, start: int, count: int) -> slice | RowNumbers:
-    """Some of a chunk's rows, counted from its first."""
+    """Return some of a chunk's rows, counted from its first."""
     if isinstance(rows, slice):
         return slice(rows.start + start, rows.start + start + count)
     return rows[start : start + count]
@@ -261,7 +261,7 @@ def weighted_moments(Z: NDArray[Any], h: NDArray[Any], intercept: bool) -> tuple
 
 
 def joined_moments(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
-    """The moments as one matrix."""
+    """Return the moments as one matrix."""
     if len(parts) == 1:
         return parts[0]
     gram, sums, total = parts
@@ -288,7 +288,7 @@ class HeldFeatures(FeatureMatrix):
     passes : Passes
         The passes of the fit.
     unit : float, default=1.0
-        What 1 in Z represents.
+        The value that 1 in Z stands for.
     """
 
     def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes, unit: float = 1.0):
@@ -304,7 +304,7 @@ class HeldFeatures(FeatureMatrix):
     def of(
         cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None
     ) -> HeldFeatures:
-        """The features of all rows, from one pass."""
+        """Return the features of all rows, from one pass."""
         held = cls.empty(rows, width, intercept, n_jobs)
         held.fill(rows, features, slice(0, width))
         return held
@@ -339,7 +339,7 @@ class HeldFeatures(FeatureMatrix):
         sum_in_order(work, rows.chunks(size), self.n_jobs, held=8, after=after)
 
     def first(self, count: int) -> HeldFeatures:
-        """The first ``count`` features, as a view."""
+        """Return the first ``count`` features, as a view."""
         return HeldFeatures(self.Z[:, :count], self.intercept, self.n_jobs, self.passes, self.unit)
 
     @property
@@ -423,7 +423,7 @@ def feature_matrix(
 
 
 def values_of(map: FeatureMap) -> Features:
-    """The features of prepared rows by a fitted map."""
+    """Return the features of prepared rows by a fitted map."""
 
     def values(X: Any, first: int) -> NDArray[Any]:
         check_rows(map.kernel_, X, first)

@@ -75,7 +75,7 @@ class PartitionedFeatures(FeatureMatrix):
         return self.passes.partitions
 
     def first(self, count: int) -> PartitionedFeatures:
-        """The first ``count`` features."""
+        """Return the first ``count`` features."""
         parts = self.parts.kept(partial(first_columns, count))
         return PartitionedFeatures(parts, self._rows, count, self.intercept, self.n_jobs, self._precision)
 
@@ -86,14 +86,14 @@ class PartitionedFeatures(FeatureMatrix):
         return found
 
     def _inside(self, rows: RowNumbers | None) -> list[RowNumbers | None]:
-        """The rows of these numbers, counted from the first of each partition."""
+        """Return the rows of these numbers, counted from the first of each partition."""
         slices = self.table.slices()
         if rows is None:
             return [None] * len(slices)
         return [among(rows, part.start, part.stop) - part.start for part in slices]
 
     def _apart(self, R: NDArray[Any], rows: RowNumbers | None) -> list[tuple[NDArray[Any], RowNumbers | None]]:
-        """The entries of R for every partition; only those of ``rows`` if these are given."""
+        """Return the entries of R for every partition; only those of ``rows`` if these are given."""
         parts = zip(self.table.slices(), self._inside(rows), strict=True)
         return [(R[part] if inside is None else R[part][inside], inside) for part, inside in parts]
 
@@ -207,7 +207,7 @@ class PartitionedRoom:
             self._parts = self._parts.kept(partial(filled_more, self._make, self._fill, map, columns))
 
     def first(self, count: int) -> PartitionedFeatures:
-        """The first ``count`` features."""
+        """Return the first ``count`` features."""
         assert self._parts is not None
         whole = PartitionedFeatures(self._parts, self._rows, self._width, *self._rest)
         return whole if count == self._width else whole.first(count)
@@ -227,7 +227,7 @@ def warn_of_little_room(parts: Parts, needed: int) -> None:
 
 
 def made(how: PartRows, make: Callable[[PreparedRows], Any], table: Table, argument: Any) -> HeldPart:
-    """The features of a partition, computed from its rows."""
+    """Return the features of a partition, computed from its rows."""
     rows = how.of(table)
     return HeldPart(rows, make(rows))
 
@@ -256,7 +256,7 @@ def filled_more(
     part: HeldPart,
     argument: None,
 ) -> HeldPart:
-    """A copy of the memory of a partition with more of its features filled in; the original is not changed."""
+    """Return a copy of the memory of a partition with more of its features filled in; the original is not changed."""
     room = make(part.rows)
     room.Z[:, : columns.start] = part.features.Z[:, : columns.start]
     fill(room, part.rows, map, columns)
@@ -268,7 +268,7 @@ def first_columns(count: int, part: HeldPart, argument: None) -> HeldPart:
 
 
 def chunks_of(part: HeldPart, rows: RowNumbers | None) -> list[tuple[Any, NDArray[Any], int]]:
-    """The features of all or some rows of a partition, chunk by chunk."""
+    """Return the features of all or some rows of a partition, chunk by chunk."""
     return [(chunk.rows, chunk.features().values(), chunk.stop) for chunk in part.features.chunks(rows)]
 
 

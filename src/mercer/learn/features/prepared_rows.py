@@ -1,4 +1,4 @@
-"""Prepared rows: what the map of a learner is fitted on, and what its statistics are summed over."""
+"""Prepared rows, on which the map of a learner is fitted and over which its statistics are summed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Chunk", "PartRows", "PreparedRows"]
 
 
 class PartRows(NamedTuple):
-    """How the rows of one partition of a table become prepared rows, wherever the partition is."""
+    """Prepares the rows of one partition of a table, in whatever process the partition is."""
 
     prepare: Callable[[Any], Any]
     rng: Stream
@@ -35,7 +35,7 @@ class PartRows(NamedTuple):
     numbers: Callable[[Any], Any] | None
 
     def of(self, table: Table) -> PreparedRows:
-        """The rows of a partition."""
+        """Return the rows of a partition."""
         passes = Passes(table, self.context, (), self.n_jobs, self.device)
         extremes = Extremes(self.numbers) if self.has_extremes else None
         return PreparedRows(table, self.prepare, self.rng, passes, None, extremes)
@@ -47,12 +47,12 @@ def prepared_in_float64(prepare: Callable[[Any], Any], X: Any) -> Any:
 
 
 def extremes_of(rows: PartRows, table: Table, first: int) -> Extremes:
-    """The prepared rows of a partition."""
+    """Return the prepared rows of a partition."""
     return rows.of(table).found_extremes()
 
 
 def joined_extremes(several: list[Extremes]) -> Extremes:
-    """The prepared rows of several partitions."""
+    """Return the prepared rows of several partitions."""
     whole = several[0]
     for more in several[1:]:
         whole = whole.joined(more)
@@ -102,7 +102,7 @@ class PreparedRows(TableRows):
         return self.passes.device
 
     def in_float64(self) -> PreparedRows:
-        """The same rows in float64."""
+        """Return the same rows in float64."""
         prepare = partial(prepared_in_float64, self._prepare)
         return PreparedRows(self._table, prepare, self._rng, self.passes, self._sample, self.extremes)
 

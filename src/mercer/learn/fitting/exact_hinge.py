@@ -1,4 +1,4 @@
-"""The exact kernel machine, in which every row may have a coefficient, found from the rows that matter.
+"""The exact kernel machine, in which every row may have a coefficient, found from the rows near the margin.
 
 With the squared hinge, rows beyond the margin have no coefficient. A machine on landmarks shows which rows are near the
 margin; their kernel matrix is kept in memory, and the exact machine on them is found. It is the exact machine on all
@@ -38,7 +38,7 @@ ROUNDS = 20
 FEW_ROWS = 4096
 """Up to this number of rows, kernel values are always in float64: float32 has too few digits for a large C."""
 LEFT_OUT_STEPS = 2
-"""The number of Newton steps without the rows that are left out."""
+"""The number of Newton steps for the machine without the left-out rows."""
 
 
 class ExactMachine(NamedTuple):
@@ -71,7 +71,7 @@ class ExactFit(NamedTuple):
 
     @classmethod
     def of(cls, fit: LandmarkFit, asked: FeatureMap, loss: SquaredHinge) -> ExactFit:
-        """Return the fit, in float64 if there are few rows."""
+        """Return the fit, with kernel values in float64 if there are few rows."""
         few = fit.rows.n_rows <= FEW_ROWS and fit.rows.dtype != np.float64
         return cls(fit._replace(rows=fit.rows.in_float64()) if few else fit, asked, loss)
 
@@ -139,12 +139,12 @@ class ExactFit(NamedTuple):
         return left_out_each(coordinates(gram), gram @ beta + offset, self.loss, share, self.fit.intercept)
 
     def margins(self, gram: NDArray[Any], chosen: RowNumbers, weight: Matrix) -> Margins:
-        """The problem on the chosen rows, with these weights of all rows."""
+        """Return the problem on the chosen rows, with these weights of all rows."""
         signs = self.loss.signs[chosen]
         return Margins(gram, signs, weight[chosen], self.fit.intercept, self.fit.n_jobs)
 
     def candidate_values(self, max_iter: int) -> NDArray[Any]:
-        """Decision values of all rows by a machine on landmarks."""
+        """Return decision values of all rows by a machine on landmarks."""
         rows = self.fit.rows
         asked = clone(self.asked).set_params(n_components=min(CANDIDATE_LANDMARKS, rows.n_rows))
 
@@ -163,11 +163,11 @@ class ExactFit(NamedTuple):
         return ExactRows(self.fit.rows, self.fit.seed, self.asked, self.fit.n_jobs)
 
     def map_at(self, numbers: RowNumbers) -> FeatureMap:
-        """The map of kernel values at these rows."""
+        """Return the map of kernel values at these rows."""
         return self.exact_rows.map_at(numbers)
 
     def gram(self, numbers: RowNumbers, known: NDArray[Any]) -> NDArray[Any]:
-        """The kernel matrix of rows, in the precision of the rows; the block of the first rows is known already."""
+        """Return the kernel matrix of rows, in their precision; the block of the first rows is known already."""
         return self.exact_rows.gram(self.map_at(numbers), known, self.fit.rows.dtype, "rows near the margin")
 
     def violators(

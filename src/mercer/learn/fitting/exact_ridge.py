@@ -28,7 +28,7 @@ class TriedAlphas(NamedTuple):
 
 
 class ExactRidge(NamedTuple):
-    """A solution on all rows that count."""
+    """The solution on all rows of positive weight."""
 
     map: FeatureMap
     numbers: NDArray[np.int64]
@@ -100,7 +100,7 @@ def exact_ridge(
 
 
 def kept_scores(passes: Passes, ridge: RowRidge, place: int, alpha: float) -> Matrix:
-    """The scores of an alpha, unless they are known already."""
+    """Return the scores of an alpha, unless they are known already."""
 
     def make() -> tuple[Matrix]:
         tell = passes.begin("alphas")

@@ -39,7 +39,7 @@ class ExactRows(NamedTuple):
     n_jobs: int | None
 
     def map_at(self, numbers: RowNumbers) -> FeatureMap:
-        """The map of kernel values at these rows."""
+        """Return the map of kernel values at these rows."""
         return clone(self.asked).set_params(landmarks=numbers, whiten=False).fit_rows(self.rows, self.seed)
 
     def gram(self, map: FeatureMap, known: NDArray[Any], dtype: Any, what: str) -> NDArray[Any]:

@@ -138,11 +138,11 @@ class LandmarkFit(NamedTuple):
         return placement_of(self.rows.passes)
 
     def room(self, map: FeatureMap, count: int) -> Any:
-        """Memory for the kernel values of all rows at ``count`` landmarks; None if they are streamed."""
+        """Return memory for the kernel values of all rows at ``count`` landmarks, or None if they are streamed."""
         return self.place.held_values(self.rows, map.kernel_, count, self.intercept, self.n_jobs, self.most_bytes)
 
     def kernel_values(self, map: FeatureMap, room: Any, known: int = 0) -> FeatureMatrix:
-        """The kernel values of all rows, streamed or kept in ``room``, whose first ``known`` columns are filled."""
+        """Return the kernel values of all rows, streamed or kept in ``room``, where ``known`` columns exist already."""
         if room is None:
             return self.place.streamed(self.rows, map, self.intercept, self.n_jobs)
         count = known + int(map.n_components_)
@@ -150,7 +150,7 @@ class LandmarkFit(NamedTuple):
         return room.first(count)
 
     def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
-        """The features of a map of kernel values, for a solver."""
+        """Return the features of a map of kernel values, for a solver."""
         design = self.place.landmark_features(map, values, self.n_jobs)
         held = float(values.n_rows) * values.n_features * values.dtype.itemsize
         if is_on_processor(self.place) and held < self.most_bytes:  # so that they are not computed again in every pass
@@ -171,7 +171,7 @@ class LandmarkFit(NamedTuple):
         return coefficients, slopes
 
     def drawn(self, slopes: NDArray[np.float64], known: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """``count`` further rows, without repeats, with probabilities that grow with their slopes."""
+        """Draw ``count`` further rows without repeats, with probabilities that grow with their slopes."""
         chances = slopes + EVEN * slopes.mean()
         if not chances.any():
             chances = np.ones_like(slopes)

@@ -36,9 +36,9 @@ WIDEST = 0.3
 SHARPER = 5.0
 """The factor by which the smoothing becomes narrower from stage to stage."""
 NARROWEST = 30.0
-"""The smallest width in square roots of the rounding error, below which slopes near a corner are rounding errors."""
+"""The smallest width, in square roots of the rounding error; below it, slopes near a corner are only rounding."""
 FIRST, SHARE, REST = 0.05, 0.1, 0.3
-"""The tolerance of the first stage; then as a share of the previous gap, and of the final tolerance."""
+"""The tolerance of the first stage; those of later stages as a share of the previous gap and of the final tolerance."""
 STAGES = 40
 """The largest number of stages."""
 IN_VAIN = 3
@@ -46,7 +46,7 @@ IN_VAIN = 3
 
 
 def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
-    """The features of all rows, kept if they fit in memory, for ``columns`` columns of decision values."""
+    """Return the features of all rows, kept if they fit in memory, for ``columns`` columns of decision values."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
     intercept = bool(model.fit_intercept)
     extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)
@@ -72,7 +72,7 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
 
 
 def features_of_few(design: Design) -> NDArray[Any]:
-    """The features of all rows, which are few; if they do not fit in memory, other features with the same products."""
+    """Return the features of all rows, which are few, or other features with the same products if memory is short."""
     if design.most_sample_bytes is None:
         return design.whole()
     assert isinstance(design, FeatureMatrix)
@@ -111,7 +111,7 @@ def minimised(
 
 
 def counted(report: Report, design: Design, losses: Sequence[Loss]) -> Report:
-    """A report with what the solutions of these losses were expected to cost, and what their passes did."""
+    """Return a report with the expected cost of solving these losses, and the actual cost of the passes."""
     passes = design.n_passes
     size = design.n_rows, design.n_features, losses[0].n_columns
     on_landmarks = isinstance(design, LandmarkFeatures)
@@ -143,13 +143,13 @@ class Stage(NamedTuple):
     objectives: tuple[float, ...]
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """What a checkpoint keeps."""
+        """Return the arrays that a checkpoint keeps."""
         numbers = np.array([self.n_iter, self.passes], dtype=np.int64)
         return self.W, self.prices, np.array([self.width]), numbers, np.array(self.gaps), np.array(self.objectives)
 
     @classmethod
     def of(cls, arrays: tuple[NDArray[Any], ...]) -> Stage:
-        """The same from a checkpoint."""
+        """Restore the start of a stage from the arrays that a checkpoint has kept."""
         W, prices, width, numbers, gaps, objectives = arrays
         n_iter, passes = numbers.tolist()
         return cls(W, prices, float(width[0]), n_iter, passes, tuple(gaps.tolist()), tuple(objectives.tolist()))
@@ -221,5 +221,5 @@ class Sharpening:
 
     @staticmethod
     def _in_vain(gaps: tuple[float, ...]) -> bool:
-        """Whether the last stages have not reduced the gap any further."""
+        """Return whether the last stages have not reduced the gap any further."""
         return len(gaps) >= STAGES or (len(gaps) > IN_VAIN and min(gaps[-IN_VAIN:]) >= min(gaps[:-IN_VAIN]))

@@ -85,12 +85,12 @@ class PenaltyPath(NamedTuple):
 
 
 def is_several(penalty: Any) -> bool:
-    """Whether a penalty is to be chosen."""
+    """Return whether a penalty is to be chosen."""
     return not is_number(penalty)
 
 
 def rule_of(penalty: Any) -> str:
-    """The rule by which a penalty is chosen; leave-one-out if several penalties are given without a rule."""
+    """Return the rule by which a penalty is chosen; leave-one-out if several penalties are given without a rule."""
     return penalty if isinstance(penalty, str) else LOO
 
 
@@ -156,7 +156,7 @@ class PathState(NamedTuple):
     """What the next solver reuses; nothing for a loss with corners, for which every stage has its own solver."""
 
     def arrays(self) -> tuple[Values, ...]:
-        """Return what a checkpoint keeps."""
+        """Return the arrays that a checkpoint keeps."""
         report = self.report
         numbers = np.array([report.converged, report.n_iter, report.passes, self.place, self.passes], dtype=np.int64)
         method = np.frombuffer(report.method.encode(), dtype=np.uint8).astype(np.int64)

@@ -117,7 +117,7 @@ class OnProcessor:
 
 
 class OnDevice:
-    """On a device.
+    """Computation on a device.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ class OnDevice:
         self.device = device
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
-        """Bytes that features may take beside ``work``: what is free there, unless the learner's ``memory`` is less.
+        """Return the bytes that features may take in addition to ``work``: what is free there, or ``memory`` if less.
 
-        Beside factors there are their inverses.
+        Factors take twice their size, since their inverses are stored too.
         """
         free = self.device.free_memory() - 2.0 * work - LEFT_FREE
         return max(0.0, free if model.memory is None else min(free, as_bytes(model.memory)))
@@ -170,7 +170,7 @@ class OnDevice:
 
 
 class OnPartitions:
-    """Where the partitions of rows are: there by another placement.
+    """Computation where the partitions of the rows are, by another placement in each of them.
 
     Parameters
     ----------
@@ -183,9 +183,9 @@ class OnPartitions:
         self.table, self.there = table, there
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
-        """Bytes that features may take in all partitions together.
+        """Return the bytes that features may take in all partitions together.
 
-        They are up to the learner alone: with the memory of the workers, the bits of a model would depend on their
+        Only the arguments of the learner decide: if the memory of the workers mattered, results would depend on their
         number.
         """
         return room_for_features(model, work, memory)
@@ -216,7 +216,7 @@ class OnPartitions:
         return PartitionedFeatures(parts, rows, int(map.n_components_), intercept, n_jobs)
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
-        """The features of a map of kernel values, for a solver, which is here."""
+        """Return the features of a map of kernel values, for a solver that runs in this process."""
         assert isinstance(values, PartitionedFeatures)
         return PartitionedLandmarkFeatures(values, landmark_root(map, values.precision, n_jobs))
 
@@ -233,7 +233,7 @@ def room_there(there: Placement, width: int, intercept: bool, n_jobs: int | None
 def streamed_there(
     there: Placement, map: FeatureMap, intercept: bool, n_jobs: int | None, rows: PreparedRows
 ) -> FeatureMatrix:
-    """The features of the rows of one partition, made again in every pass."""
+    """Return the features of the rows of one partition, made again in every pass."""
     return there.streamed(rows, map, intercept, n_jobs)
 
 
@@ -241,18 +241,18 @@ PROCESSOR = OnProcessor()
 
 
 def placement_of(passes: Passes) -> Placement:
-    """Where the fit of these passes does its arithmetic."""
+    """Return where the fit of these passes computes."""
     place: Placement = PROCESSOR if passes.device is None else OnDevice(passes.device)
     return place if passes.partitions is None else OnPartitions(passes.partitions, place)
 
 
 def is_on_processor(place: Placement) -> bool:
-    """Whether features are made by the CPU, here or where the partitions are."""
+    """Return whether features are made by the CPU, here or where the partitions are."""
     return place is PROCESSOR or (isinstance(place, OnPartitions) and place.there is PROCESSOR)
 
 
 def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:
-    """The factor of the kernel matrix of a map's landmarks, for kernel values of this relative precision."""
+    """Return the factor of the kernel matrix of a map's landmarks, for kernel values of this relative precision."""
     landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
     gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
 

@@ -47,7 +47,7 @@ FIRST_PENALTY = 1e-2
 """The alpha that is tried first, in the same units."""
 
 NOTABLY = 0.98
-"""Each further power of ten must reduce the error to this share of what it was.
+"""Each further power of ten must reduce the error to at most this share of its previous value.
 
 If alpha is so small that it has no effect, the error has no slope along it, and a search would not move away.
 """
@@ -56,7 +56,7 @@ JITTERS = 1e-10, 1e-8, 1e-6, 1e-4, 1e-2
 """The values that are tried on the diagonal of a matrix that is not positive definite, in the same units."""
 
 BARRIER = 50.0
-"""The value if a kernel overflows: above all others, but finite, so that a line search steps back from it."""
+"""The value of the objective if a kernel overflows: above all others, but finite, so that a line search steps back."""
 
 FEWEST_ROWS = 3
 
@@ -279,7 +279,7 @@ class ScaleSearch:
 def leave_one_out(
     gram: Matrix, Y: Matrix, weight: Matrix, alpha: float, unit: float, sensitive: bool
 ) -> LeaveOneOutError:
-    """The leave-one-out error of kernel ridge regression with a free intercept.
+    """Return the leave-one-out error of kernel ridge regression with a free intercept.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ The logistic loss has its own probabilities, the softmax of its decision values 
 confident than they should be. One number a for all classes sharpens (or blunts) them to the softmax of a f, which does
 not change the order of the classes.
 
-The curve is learned on decision values like those of new rows. The decision values of the training rows would not do,
+The curve is learned on decision values like those of new rows. The decision values of the training rows are unsuitable,
 since they lie too far on the side of their class.
 """
 
@@ -49,13 +49,13 @@ STEPS = 100
 ENOUGH = 1e-10
 """The gradient per row at which a curve counts as found."""
 LEAST_SLOPE, MOST_SLOPE = 1e-2, 1e3
-"""The limits for sharpening a model's own probabilities: the order of classes must not change."""
+"""The limits of the factor that sharpens a model's own probabilities, positive so that the order of classes stays."""
 HELD = 1e-9
 """The regularisation of the numbers of a curve that rows do not determine."""
 
 
 class Calibration(NamedTuple):
-    """How decision values become probabilities.
+    """The curves that turn decision values into probabilities.
 
     ``slopes`` are the a, ``bends`` the c and ``offsets`` the b of every column of decision values.
     """
@@ -115,7 +115,7 @@ def sharpness(F: Matrix, codes: NDArray[np.int64], weight: Matrix) -> float:
     low, high = LEAST_SLOPE * size, MOST_SLOPE * size
 
     def slope(a: float) -> float:
-        """The derivative of the loss, which rises with a."""
+        """Return the derivative of the loss, which rises with a."""
         odds = a * F
         p = np.exp(odds - odds.max(axis=1, keepdims=True))
         return float(weight @ ((p * F).sum(axis=1) / p.sum(axis=1) - wanted))
@@ -230,7 +230,7 @@ class KeptRows:
         return other
 
     def take_over(self, other: Self) -> None:
-        """Add what another has seen."""
+        """Add the rows that another observer has seen."""
         self._parts, self._lengths = other._parts, other._lengths
 
     def __contains__(self, chunk: Chunk) -> bool:

@@ -1,4 +1,4 @@
-"""Whether generalised cross-validation can be trusted: it assumes that all rows have the same leverage.
+"""A check of generalised cross-validation, which assumes that all rows have the same leverage.
 
 The error of a left-out row is its residual divided by 1 - h, where h is its leverage; generalised cross-validation uses
 the mean leverage in place of h. If alpha is small, rows far from all others have leverages near 1 and almost no
@@ -54,8 +54,9 @@ class LeftOut(NamedTuple):
         if not (found[place] > WORSE * found[best] and found[place] - found[best] > NOTICEABLE):
             return
         warn_caller(
-            f"{name}='gcv' is not to be trusted on these rows: it takes {name} = {penalties[place]:.3g} and expects an "
+            f"{name}='gcv' is unreliable on these rows: it chooses {name} = {penalties[place]:.3g} and expects an "
             f"error of {expected[place]:.3g} standard deviations of the targets, but leaving out {self.rows:,} rows "
-            f"one by one gives {found[place]:.3g}, and {found[best]:.3g} with {name} = {penalties[best]:.3g}. It takes "
-            f"every leverage to be {self.mean:.2g}, and there are some of {self.largest:.2g}: give {name}='loo'",
+            f"one by one gives {found[place]:.3g}, and {found[best]:.3g} with {name} = {penalties[best]:.3g}. It "
+            f"assumes that every leverage is {self.mean:.2g}, but the largest is {self.largest:.2g}: give "
+            f"{name}='loo'",
         )

@@ -1,4 +1,4 @@
-"""What a loss provides to a solver: its values, slopes and curvatures at the decision values F of all rows and columns.
+"""The interface between losses and solvers: values, slopes and curvatures at the decision values F of all rows.
 
 Decision values are NumPy arrays, or tensors if the features are on a device; then slopes and curvatures are, too.
 

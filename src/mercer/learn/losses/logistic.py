@@ -30,5 +30,5 @@ class Logistic(ClassLoss):
 
 
 def _rest(margin: Values) -> Values:
-    """log(1 + exp(-margin))."""
+    """Return log(1 + exp(-margin)) without overflow."""
     return namespace(margin).logaddexp(zeros_beside(margin), -margin)

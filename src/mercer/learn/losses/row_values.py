@@ -55,7 +55,7 @@ def largest(F: Values) -> Sums:
 
 
 def is_finite(values: Values) -> bool:
-    """Whether all values are finite."""
+    """Return whether all values are finite."""
     return bool(namespace(values).all(namespace(values).isfinite(values)))
 
 

@@ -1,4 +1,4 @@
-"""The losses of several targets as one."""
+"""Several losses, one per target, combined into one."""
 
 from __future__ import annotations
 

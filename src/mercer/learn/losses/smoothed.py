@@ -62,7 +62,7 @@ class SmoothedLoss(TargetLoss):
 
     @abstractmethod
     def _turns(self, pull: Values) -> Any:
-        """Whether the best q changes with it."""
+        """Return where the best q changes with the pull."""
 
     def terms(self, F: Values) -> Values:
         # Larger than the formula above by mu lambda^2 / 2, so that it is never negative.

@@ -173,7 +173,7 @@ class ProgressBar:
 
 
 def is_notebook(stream: TextIO) -> bool:
-    """Whether a stream shows lines in a notebook, which can be overwritten as in a terminal."""
+    """Return whether a stream shows lines in a notebook, which can be overwritten as in a terminal."""
     return type(stream).__module__.partition(".")[0] == "ipykernel"
 
 

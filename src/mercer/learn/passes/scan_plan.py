@@ -215,7 +215,7 @@ class RowSample(Need):
         return part if len(places) == len(numbers) else (numbers[places], rows_of(block, places))
 
     def holds(self, numbers: NDArray[np.int64]) -> bool:
-        """Whether all rows of these numbers are in the sample."""
+        """Return whether all rows of these numbers are in the sample."""
         return bool(np.isin(numbers, self._numbers).all())
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:

@@ -43,7 +43,7 @@ class NumberColumns(NamedTuple):
         return np.isnan(self.values).any(axis=1)
 
     def summary(self, weight: Vector | None) -> Summary:
-        """The entries of these rows."""
+        """Return the entries of these rows."""
         return summarise(self.values, weight)
 
     def entries(
@@ -127,12 +127,12 @@ class CodedRows(NamedTuple):
     parts: list[NumberColumns | LevelColumn]
 
     def summary(self, weight: Vector | None) -> Summary:
-        """The summary of every prepared column."""
+        """Return the summary of every prepared column."""
         found = [part.summary(weight) for part in self.parts]
         return Summary(*(np.concatenate(one) for one in zip(*found, strict=True)))
 
     def first_gap(self) -> tuple[int, int] | None:
-        """The row and the first prepared column of the first gap, if there is one."""
+        """Return the row and the first prepared column of the first gap, if there is one."""
         return min(((int(np.argmax(part.gaps)), part.first) for part in self.parts if part.gaps.any()), default=None)
 
     def tamed(self, tails: Tails, filling: Vector | None) -> CodedRows:

@@ -26,7 +26,7 @@ SCALED = {
 
 
 def description(preparation: Preparation) -> tuple[str, ...]:
-    """What is done, in the order in which it is done."""
+    """Return the steps of a preparation in words, in the order in which they are applied."""
     found = [] if preparation.kind is None else [f"the rows look like {WORDS[preparation.kind]}"]
     found += [*_levels(preparation), *_left_out(preparation), *_gaps(preparation), *_tails(preparation)]
     found.append(SCALED[preparation.scale])

@@ -98,7 +98,7 @@ def reach_slopes(values: Vector) -> Vector:
 
 
 def back_in_reach(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inverse of :func:`within_reach`."""
+    """Return the inverse of :func:`within_reach`."""
     further = np.maximum(np.abs(values) - WIDEST, 0.0)
     with np.errstate(over="ignore"):
         return np.where(further > 0.0, np.copysign(WIDEST + np.expm1(further), values), values)

@@ -621,7 +621,7 @@ class Preparation:
 
     @staticmethod
     def _is_as_learned(column: Column, values: Any) -> bool:
-        """Whether a column has the type that it had in fit: False if all of it is missing, and an error otherwise."""
+        """Return whether a column has the type that it had in fit: False if all is missing, an error otherwise."""
         now = holds(kind_of(values))
         if now != column.holds and kind_of(values) != "empty" and not is_missing(values):
             raise ValueError(f"column {column.name!r} contained {column.holds} in fit, but contains {now} now")
@@ -862,7 +862,7 @@ class Preparation:
 
 
 def equal(ours: Any, theirs: Any) -> bool:
-    """Whether both are None, equal arrays, or equal tuples of arrays."""
+    """Return whether both are None, equal arrays, or equal tuples of arrays."""
     if ours is None or theirs is None:
         return ours is theirs
     if isinstance(ours, tuple):

@@ -56,7 +56,7 @@ def recognised(total: Summary, sample: Any) -> str:
 
 
 def _has_even_sums(sample: Any, spread: NDArray[np.float64]) -> bool:
-    """Whether rows have the same sum, though their columns differ."""
+    """Return whether rows have the same sum, though their columns differ."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.asarray(sample.sum(axis=1, dtype=np.float64)).ravel()
         deviation = float(np.std(sums))
@@ -65,7 +65,7 @@ def _has_even_sums(sample: Any, spread: NDArray[np.float64]) -> bool:
 
 
 def _has_one_range(least: NDArray[np.float64], most: NDArray[np.float64]) -> bool:
-    """Whether many columns reach over much of the same range."""
+    """Return whether many columns reach over much of the same range."""
     with np.errstate(over="ignore"):
         reach = most - least >= MOST_OF_THE_RANGE * (most.max() - least.min())
     return len(least) >= LEAST_PIXELS and bool(np.mean(reach) >= MOST_OF_THEM)

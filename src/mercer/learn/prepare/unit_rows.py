@@ -35,7 +35,7 @@ def pull_unit_rows(rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray
 
 
 def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
-    """Every row divided by a number."""
+    """Return every row divided by a number."""
     if sp.issparse(X):
         data = X.data / np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype)
         return type(X)((data, X.indices, X.indptr), X.shape)
@@ -43,7 +43,7 @@ def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
 
 
 def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
-    """Every row times its factor."""
+    """Return every row times its factor."""
     if sp.issparse(X):
         data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)
         return type(X)((data, X.indices, X.indptr), X.shape)

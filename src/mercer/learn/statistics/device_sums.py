@@ -23,7 +23,7 @@ Part = Callable[[Any, Chunk], tuple[Any, ...]]
 
 
 def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows, what: str) -> tuple[Any, ...]:
-    """The sums over all rows of the results of ``part`` for features on a device.
+    """Return the sums over all rows of the results of ``part`` for features on a device.
 
     Sums stay there until the end of the pass. If a checkpoint keeps them, they are fetched after every block.
 
@@ -96,7 +96,7 @@ def joined(chunks: list[Chunk]) -> Chunk:
 
 
 def part_of_chunk(chunk: Chunk, X: Tensor, tile: slice) -> Chunk:
-    """Some rows of a chunk, given as tensors."""
+    """Return some rows of a chunk, given as tensors."""
     y = None if chunk.y is None else chunk.y[tile]
     return Chunk(chunk.first + tile.start, X, y, None if chunk.weight is None else chunk.weight[tile])
 

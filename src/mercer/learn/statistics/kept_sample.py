@@ -66,7 +66,7 @@ class KeptSample(NamedTuple):
         return cls(keys, features.astype(np.float64), np.asarray(left(X, features), dtype=np.float64))
 
     def plus(self, other: Self, most: int = KEPT) -> Self:
-        """The sample of the rows of both."""
+        """Return the sample of the rows of both."""
         keys = np.concatenate([self.keys, other.keys])
         order = np.argsort(keys, kind="stable")[:most]
         parts = (np.concatenate(pair)[order] for pair in zip(self[1:], other[1:], strict=True))
@@ -125,7 +125,7 @@ class Sampling:
         return type(self)(*self._made_of)
 
     def joined(self, later: Self) -> Self:
-        """The sample of the rows of both."""
+        """Return the sample of the rows of both."""
         both = self.fresh()
         both.seen = self.seen | later.seen
         both.kept = self.kept.plus(later.kept) if self.kept and later.kept else self.kept or later.kept
@@ -140,7 +140,7 @@ class Sampling:
 
 
 def _again(kind: type[Sampling], made_of: tuple[Any, ...], kept: KeptSample | None, seen: dict[int, int]) -> Sampling:
-    """The same, with a lock of its own."""
+    """Return the same, with a lock of its own."""
     other = kind(*made_of)
     other.kept, other.seen = kept, seen
     return other

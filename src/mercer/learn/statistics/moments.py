@@ -187,7 +187,7 @@ def trace_of(Z: Any, weight: Matrix | None) -> float:
 
 
 def precision_of(Z: Any) -> float:
-    """The relative rounding of features."""
+    """Return the relative rounding of features."""
     return float(np.finfo(str(Z.dtype).removeprefix("torch.")).eps)
 
 

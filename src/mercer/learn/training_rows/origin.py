@@ -30,7 +30,7 @@ def remember(model: Any, X: Any) -> None:
 
 
 def has_seen(model: Any, table: Table) -> bool:
-    """Whether a learner was probably trained on rows of a table: most that it remembers are in the first block."""
+    """Return whether a learner was probably trained on a table, whose first block has most rows it remembers."""
     known = getattr(model, "first_rows_", ())
     if not known or not isinstance(table, SourceTable):
         return False
@@ -71,7 +71,7 @@ def entry_bytes(parts: list[Any]) -> NDArray[np.uint8]:
 
 
 def has_numbers(part: Any) -> bool:
-    """Whether entries are numbers, or times, which are numbers of days."""
+    """Return whether entries are numbers, or times, which are numbers of days."""
     return kind_of(part) in (*NUMBERS, *TIMES)
 
 

@@ -136,7 +136,7 @@ class Extremes:
         self.n_seen, self.rows, self.targets = other.n_seen, other.rows, other.targets
 
     def saw(self, n_rows: int) -> bool:
-        """Whether at least this many rows were shown: resumed sums start later."""
+        """Return whether at least this many rows were shown: resumed sums start later."""
         return self.n_seen >= n_rows
 
     def _update(self, chunk: Chunk) -> None:
@@ -157,7 +157,7 @@ def fallback(distances: Vector) -> Vector:
 
 
 def has_linear_term(kernel: Any) -> bool:
-    """Whether a kernel is linear, or a sum with a linear kernel, so that trends of predictions continue."""
+    """Return whether a kernel is linear, or a sum with a linear kernel, so that trends of predictions continue."""
     if isinstance(kernel, Sum):
         return has_linear_term(kernel.left) or has_linear_term(kernel.right)
     if isinstance(kernel, Scaled):
@@ -166,5 +166,5 @@ def has_linear_term(kernel: Any) -> bool:
 
 
 def decays(kernel: Any) -> bool:
-    """Whether a kernel is a function of the difference of two rows, so that nothing is known far from all rows."""
+    """Return whether a kernel depends on the difference of two rows, so that nothing is known far from all rows."""
     return isinstance(kernel, Kernel) and kernel.is_shift_invariant
