@@ -72,6 +72,15 @@ def test_neither_scale_nor_duplicates_matter(scale, dtype, rule):
         assert len(few.get_feature_names_out()) == few.n_components_
 
 
+def test_whitening_is_in_double_for_rows_in_single():
+    X = clusters().astype(np.float32)  # on whose landmarks the kernel matrix is nearly singular
+    nystrom = Nystrom(Gaussian(1e-3), n_components=100, random_state=0).fit(X)
+    exact = nystrom.transform(X.astype(np.float64))
+    for Z in (nystrom.transform(X), nystrom.fitted_.on(X).apply(X)):
+        assert Z.dtype == np.float32
+        np.testing.assert_allclose(Z, exact, rtol=0, atol=1e-7)
+
+
 @every_value(kernel=KERNELS, rule=RULES)
 def test_what_is_lacking_is_positive_semi_definite_and_its_trace_is_told(kernel, rule):
     X = clusters()
