@@ -29,7 +29,7 @@ def learned(X, preparation=None, weight=None, cuts=()):
     parts = np.split(np.arange(X.shape[0]), cuts)
     preparation.learn_columns(part_of(X, rows) for rows in parts)
     blocks = ((part_of(X, rows), None if weight is None else weight[rows]) for rows in parts)
-    preparation.learn_scale(blocks, lambda: Block(X, None, weight))
+    preparation.take_scale(preparation.summed_up(blocks), lambda: Block(X, None, weight))
     return preparation
 
 

@@ -41,10 +41,10 @@ def learned(X, most_dense, monkeypatch, scale=None, missing="error", weight=None
     monkeypatch.setattr(coded_rows, "MOST_DENSE", most_dense)
     preparation = Preparation(scale, missing, unknown)
     preparation.learn_columns([X])
-    half = len(X) // 2
-    preparation.learn_scale(
-        (X[part], None if weight is None else weight[part]) for part in (slice(0, half), slice(half, None))
-    )
+    if preparation.needs_summary:
+        halves = slice(0, len(X) // 2), slice(len(X) // 2, None)
+        blocks = ((X[part], None if weight is None else weight[part]) for part in halves)
+        preparation.take_scale(preparation.summed_up(blocks))
     return preparation
 
 
@@ -309,7 +309,8 @@ def test_levels_beyond_the_memory_of_a_run_are_refused(tmp_path):
     preparation = Preparation("standard", "error", "error")
     tracemalloc.start()
     preparation.learn_columns([X[start : start + 4096] for start in range(0, rows, 4096)])
-    preparation.learn_scale([(X[start : start + 4096], None) for start in range(0, rows, 4096)])
+    blocks = [(X[start : start + 4096], None) for start in range(0, rows, 4096)]
+    preparation.take_scale(preparation.summed_up(blocks))
     preparation(X[:4096])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

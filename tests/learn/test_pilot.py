@@ -434,7 +434,7 @@ def test_rows_held_out_have_no_part_in_the_search():
     X, y = waves(240)
     preparation = Preparation.automatic()
     preparation.learn_columns([X])
-    preparation.learn_scale([(X, None)], lambda: Block(X, y))
+    preparation.take_scale(preparation.summed_up([(X, None)]), lambda: Block(X, y))
     rows = distinct_rows(X, y[:, None], np.ones(240), 0)
     other = y.copy()
     other[rows.numbers[: rows.n_held]] *= -3.0

@@ -24,7 +24,9 @@ def learned(X, scale=None, missing="error", unknown="error", weight=None, cuts=(
     parts = np.split(np.arange(X.shape[0]), cuts)
     take = (lambda rows: X.iloc[rows]) if hasattr(X, "iloc") else (lambda rows: X[rows])
     preparation.learn_columns(take(rows) for rows in parts)
-    preparation.learn_scale((take(rows), None if weight is None else weight[rows]) for rows in parts)
+    if preparation.needs_summary:
+        blocks = ((take(rows), None if weight is None else weight[rows]) for rows in parts)
+        preparation.take_scale(preparation.summed_up(blocks))
     return preparation
 
 
@@ -237,7 +239,7 @@ def test_levels_take_no_more_than_rows_and_a_copy(monkeypatch):
     X, preparation = many_levels(count=2400), Preparation("standard", "error", "error")
     preparation.learn_columns([X])
     tracemalloc.start()
-    preparation.learn_scale([(X[:4096], None)])
+    preparation.take_scale(preparation.summed_up([(X[:4096], None)]))
     preparation(X[:4096])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -272,16 +272,6 @@ class Preparation:
         """Whether some columns are dates or durations."""
         return any(column.time is not None for column in self.columns or ())
 
-    def learn_scale(
-        self, blocks: Iterable[tuple[Any, Vector | None]], sample: Callable[[], Block] | None = None
-    ) -> None:
-        """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows.
-
-        ``sample`` returns some rows after the last block: ``rows_sampled`` of them, or all if there are fewer.
-        """
-        if self.needs_summary:
-            self.take_scale(self.summed_up(blocks), sample)
-
     def summed_up(self, blocks: Iterable[tuple[Any, Vector | None]]) -> Found:
         """Return means, deviations and ranges of the encoded columns of some rows; blocks come with weights."""
         total: Summary | None = None
@@ -295,7 +285,10 @@ class Preparation:
         return Found(total, whole, is_sparse)
 
     def take_scale(self, found: Found, sample: Callable[[], Block] | None = None) -> None:
-        """Use what was found in all rows; ``sample`` returns some of them, as for :meth:`learn_scale`."""
+        """Use the means, deviations and ranges of the encoded columns in all rows.
+
+        ``sample`` returns some of the rows: ``rows_sampled`` of them, or all if there are fewer.
+        """
         self._found, self.n_encoded = found, len(found.total.mean)
         if self.rows_sampled:
             assert sample is not None
