@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -15,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*/*.md"))
 EXAMPLES = sorted(page.name for page in (ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+FORMULA = re.compile(r"\$\$([^$]+)\$\$|\$([^$]+)\$")
 LONG = ("demo.py", "digits.py")
 
 
@@ -60,6 +63,25 @@ def test_every_figure_of_the_site_is_there_and_used():
     used = set(re.findall(r"^\.\. plot:: figures/(\w+)\.py$", text, re.MULTILINE))
     scripts = {path.stem for path in (ROOT / "docs" / "figures").glob("*.py")}
     assert scripts - {"tables", "error_against_time"} == used
+
+
+def test_every_formula_becomes_mathml(monkeypatch):
+    latex = pytest.importorskip("docutils.utils.math.latex2mathml")
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    mathml = importlib.import_module("mathml")
+    formulas = [
+        found[1] or found[2]
+        for page in PAGES
+        for found in FORMULA.finditer(CODE.sub("", (ROOT / page).read_text(encoding="utf-8")))
+    ]
+    assert len(formulas) > 80
+    for formula in formulas:
+        mathml.with_plain_fences(latex.tex2mathml(mathml.readable(formula)))
+    function = mathml.with_plain_fences(latex.tex2mathml(r"\cos x < \|y\|"))
+    assert "\N{FUNCTION APPLICATION}" in function, "docutils names the sign as HTML does, which XML does not know"
+    assert "&lt;" in function
+    assert function.count('stretchy="false"') == 2
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

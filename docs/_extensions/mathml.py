@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -26,6 +27,10 @@ FRACTION = re.compile(r"(\\[td]?frac)\s*(\d)(\d)")
 r"""``\frac12``, which docutils reads as 12 over what follows."""
 
 
+ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)\w+;")
+"""Characters by their names in HTML, such as that of the invisible sign after a function, which XML does not know."""
+
+
 def _stretched(match: re.Match[str]) -> str:
     side = match[1] or ("l" if match[2] in {"[", "(", r"\l"} else "r")
     return r"\left" if side == "l" else r"\right"
@@ -37,7 +42,7 @@ def _is_fence(element: ElementTree.Element) -> bool:
 
 def with_plain_fences(formula: str) -> str:
     """Keep the brackets of a formula in MathML from stretching, unless they enclose a group, as ``\\left`` does."""
-    root = ElementTree.fromstring(formula)
+    root = ElementTree.fromstring(ENTITY.sub(lambda match: html.unescape(match[0]), formula))
     for parent in root.iter():
         ends = [parent[0], parent[-1]] if parent.tag.endswith("mrow") and len(parent) > 1 else []
         group = ends if all(_is_fence(end) for end in ends) else []
@@ -47,10 +52,14 @@ def with_plain_fences(formula: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+def readable(formula: str) -> str:
+    """A formula in the part of TeX that docutils reads."""
+    return FRACTION.sub(r"\1{\2}{\3}", SIZES.sub(_stretched, formula))
+
+
 def _written(self: Any, node: nodes.Node, *, as_block: bool) -> str:
-    text = FRACTION.sub(r"\1{\2}{\3}", SIZES.sub(_stretched, node.astext()))
     try:
-        return with_plain_fences(tex2mathml(text, as_block=as_block))
+        return with_plain_fences(tex2mathml(readable(node.astext()), as_block=as_block))
     except (MathError, AttributeError) as error:
         log.warning("formula %r: %s", node.astext(), error, location=node, type="mathml")
         return self.encode(node.astext())
