@@ -93,7 +93,10 @@ def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
 def test_towns_that_the_model_does_not_know(folder, run, tmp_path, frames):
     frames["houses"].assign(town="paris").to_csv(tmp_path / "town.csv", index=False)
     result = run(f"predict houses.mercer {tmp_path}/town.csv -o {tmp_path}/p.csv")
-    assert "400 entries have levels that did not occur in fit and count as no level at all (town: 400)" in result.stderr
+    assert (
+        "400 entries have levels that did not occur in fit, and are treated as having no level (town: 400)"
+        in result.stderr
+    )
     assert np.isfinite(pd.read_csv(tmp_path / "p.csv")["prediction"]).all()
 
 

@@ -209,7 +209,9 @@ def test_a_missing_and_an_extra_column(tmp_path):
         data.open(tmp_path)
     assert data.open(tmp_path, columns=["a"]).names == ("a",)
     save({"a": [1.0], "c": [3.0], "b": [2.0]}, tmp_path / "2.parquet")
-    with pytest.warns(UserWarning, match=r"column 'c' of .*2\.parquet is ignored: .*1\.parquet has none") as caught:
+    with pytest.warns(
+        UserWarning, match=r"column 'c' of .*2\.parquet is ignored, because .*1\.parquet does not have it"
+    ) as caught:
         table = data.open(tmp_path)
     assert caught[0].filename == __file__
     assert table.names == ("a", "b")

@@ -255,7 +255,9 @@ def test_new_levels_are_told_once_where_none_are_rare():
     X = pd.DataFrame({"town": rng.choice(["Kyiv", "Oslo", "Rome"], 200), "x": rng.normal(size=200)})
     model = automatic(n_components=32).fit(X, X["x"] + (X["town"] == "Oslo"))
     new = X[:20].assign(town=["Lima"] * 5 + ["Oslo"] * 15)
-    told = r"5 entries have levels that did not occur in fit and count as no level at all \(town: 5\); this warning"
+    told = (
+        r"5 entries have levels that did not occur in fit, and are treated as having no level \(town: 5\); this warning"
+    )
     with pytest.warns(UserWarning, match=told):
         found = model.predict(new)
     assert np.isfinite(found).all()

@@ -44,7 +44,7 @@ def readable_columns(name: str, array: NDArray[Any], dtype: DTypeLike) -> tuple[
 
 
 def checked_columns(name: str, array: NDArray[Any], dtype: DTypeLike, rows: int) -> tuple[int, int]:
-    """Return the same for columns that a kernel writes, which must have this number of rows."""
+    """Return the address and distance of columns that a kernel writes, which must have this number of rows."""
     n_rows, _ = two_dimensional(name, array)
     if n_rows != rows:
         raise ValueError(f"{name} must have {rows} rows, got {n_rows}")

@@ -13,7 +13,7 @@ from ..kernels.parse import as_kernel
 from .hoeffding import least_count, tail
 
 SERIES_LENGTHS = (64, 512, 4096, 32768)
-"""The number of terms to which an infinite series is followed for its derivative, if fewer do not do."""
+"""The numbers of terms of an infinite series that are tried for its derivative, until the sum converges."""
 
 
 def maclaurin_range(kernel: Kernel | str, radius: float, *, base: float = 2.0) -> float:

@@ -33,9 +33,9 @@ FEWEST_ROWS = 32
 JUDGED_ROWS, FRESH_ROWS = 1000, 2000
 """Rows that judge the pilot, and rows that verify its choice: at most a quarter and a third of the rows."""
 FINALISTS, NEAR = 4, 1.5
-"""How many maps are fitted to choose among them, and how far their pilot errors may exceed the smallest one."""
+"""The number of maps that are fitted to choose among them, and the largest ratio of their pilot errors."""
 MOST_FOLDS, FOLDED_FEATURES = 8, 2048
-"""How many folds compare these maps, and the largest total number of features of a map in all of them."""
+"""The number of folds in which these maps are compared, and the largest total number of features in all folds."""
 AS_GOOD = 1.02
 """Errors that differ by at most this factor count as equal, and the cheaper map is chosen."""
 

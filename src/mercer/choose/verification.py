@@ -14,11 +14,11 @@ from .map_pilot import LEVEL, Candidate, Pilot, PilotTrial
 LARGEST_STEP = 4.0
 """The largest ratio of a width to the largest one tried before: beyond it, the model of the error is a guess."""
 LARGEST_GROWTH = 1.25
-"""The same between verifications: a few outlying rows may dominate the upper limit until the map covers them."""
+"""The largest ratio between verifications: a few outlying rows may dominate the limit until the map covers them."""
 LARGEST_CUT = 1.5
 """The largest factor by which a map that passes easily is made narrower at once."""
 LARGEST_MARGIN = 1.2
-"""The largest margin below the target that the pilot must reach: a few outlying rows in it say little of fresh ones."""
+"""The largest margin that the pilot must keep below the target: its outlying rows say little about fresh rows."""
 EASILY = 0.93
 """If the upper limit is below this share of the target, fewer features are tried."""
 CLOSE = 1.05

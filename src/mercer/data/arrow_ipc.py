@@ -19,7 +19,7 @@ class ArrowFile(FileSource):
     @contextmanager
     def _open(self, names: tuple[str, ...] | None = None) -> Iterator[Any]:
         ipc = arrow(".ipc")
-        # Not mapped into memory, because a file that is truncated meanwhile would crash the process.
+        # Not mapped into memory, because the process would crash if the file was truncated in the meantime.
         with self.reading(), arrow().OSFile(str(self.path)) as file:
             open_with = ipc.open_file if file.read(6) == b"ARROW1" else ipc.open_stream
             file.seek(0)

@@ -1,4 +1,4 @@
-"""Columns as they are stored, to be carried along: an id is not a feature, but predictions need it."""
+"""Columns that are carried along unchanged: an id is not a feature, but should stand next to predictions."""
 
 from __future__ import annotations
 

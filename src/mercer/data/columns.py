@@ -142,7 +142,8 @@ class NamedColumns(Columns):
         self._settle_unsigned()
         if names is None:
             self.notes = tuple(
-                f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
+                f"column {name!r} of {where} is ignored, because {sources[0].name} does not have it"
+                for name, where in extra.items()
             )
         single = all(self.kinds[name] == "float32" for name in self.names if self.kinds[name] in PLAIN)
         self.dtype = np.dtype(dtype if dtype is not None else np.float32 if single else np.float64)
@@ -233,7 +234,8 @@ class NamedColumns(Columns):
     def without_gaps(self, y: Any) -> Any:
         target = self.roles.target
         kind = self.kinds.get(target) if isinstance(target, str) else None
-        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every block, so that labels do not depend on cuts
+        # Convert every block, so that labels do not depend on where blocks are cut.
+        return y.astype(WHOLE[kind]) if kind in WHOLE else y
 
     def groups(self, raw: Any) -> NDArray[Any]:
         column, kind = columns(raw)[self.roles.group], self.kinds[self.roles.group]

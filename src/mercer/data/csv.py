@@ -30,7 +30,7 @@ READ_BYTES = 1 << 23
 
 
 class Survey(NamedTuple):
-    """What the first pass finds: the types with which to read columns, their kinds, and the number of rows.
+    """The results of the first pass: the types with which to read columns, their kinds, and the number of rows.
 
     ``unsigned`` are the integer columns without negative values, and ``style`` is how numbers are written.
     """
@@ -272,7 +272,7 @@ class CsvFile(FileSource):
             yield from recut_frames(iter(reader), skipped, len(names))
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
-        """Return every field as its text, because what looks like a number may be a code with leading zeros."""
+        """Return every field as text, because a field that looks like a number may be a code with leading zeros."""
         text = {name: arrow().string() for name in names}
         with self.reading(), self._open(text, self._survey.style, names, gaps=False) as reader:
             yield from recut_frames(iter(reader), 0, len(names))

@@ -1,7 +1,7 @@
-"""Places in a CSV file at which a row starts, so that reading can start there.
+"""Positions in a CSV file at which a row starts, so that reading can start there.
 
-Only uncompressed files are searched whose quotes leave no doubt: a field with a quote is enclosed in quotes as a whole,
-and quotes inside it are doubled. Elsewhere it is uncertain which line breaks end a row.
+Only uncompressed files are searched, and only if their quotes leave no doubt: a field with a quote is enclosed in
+quotes as a whole, and quotes inside it are doubled. Elsewhere it is uncertain which line breaks end a row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a CSV file writes numbers: its decimal mark, and the marks that stand for missing ones."""
+"""The style in which a CSV file writes numbers: its decimal mark, and its marks for missing values."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .sources import arrow
 
 POINT, COMMA = ".", ","
 GAPS = ("?", "-", "--", "---", ".", "*", "**", "None", "none", "<NA>", "na", "missing", "Missing", "unknown", "Unknown")
-"""What people write for a missing number, besides what Arrow recognises, such as "NA", "NaN" and "null"."""
+"""Marks for a missing number, in addition to those that Arrow recognises, such as "NA", "NaN" and "null"."""
 
 NO_THOUSANDS = r"^[-+]?0\d*,|,\d{1,2}([^\d,]|$)|,\d{4}|\d{4},"
-"""A comma that is no mark between thousands."""
+"""A number with a comma that cannot be a thousands separator."""
 
 
 class NumberStyle(NamedTuple):
-    """How numbers are written in a file.
+    """The style in which numbers are written in a file.
 
     Attributes
     ----------
@@ -45,15 +45,15 @@ def check_decimal(decimal: Any, delimiter: str | None) -> str | None:
 
 
 def may_have_commas(rows: Any) -> bool:
-    """Return whether a column of text, in the first rows, contains a comma."""
+    """Return whether a column of text contains a comma in the first rows."""
     return rows is not None and any(has(column, COMMA) for _, column in columns_of_text(rows))
 
 
 def first_with_commas(rows: Any, with_points: Sequence[Any], with_commas: Sequence[Any]) -> str | None:
     """Return the first column that is a column of numbers only if they have decimal commas.
 
-    None if nothing shows that commas are meant: there is no such column, another one is a column of numbers only if
-    they have points, or all commas may be marks between thousands.
+    None if decimal commas are not certain: there is no such column, another one is a column of numbers only if they
+    have points, or all commas may be thousands separators.
 
     Parameters
     ----------

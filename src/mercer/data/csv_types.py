@@ -43,7 +43,7 @@ class WholeNumbers:
 
 
 class LateColumn:
-    """What a column that is empty in the first rows holds, judging by the blocks of text seen so far.
+    """The type of a column that is empty in the first rows, judging by the blocks of text seen so far.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Text that stands for something else: numbers as people write them, dates, and identifiers."""
+"""Columns of text that probably mean something else: formatted numbers, dates, and identifiers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FEWEST_ROWS = 50
 LOOKED_AT = 1000
 """The largest number of levels of a column that are examined."""
 ALIKE = 0.95
-"""The share of these that must look alike; a few may be remarks such as "n/a"."""
+"""The share of these levels that must look alike; a few may be remarks such as "n/a"."""
 MOST_CODES = 20
 """Plain numbers written as text, with no more levels than this, may well be the names of groups."""
 MOST_UNITS = 2
@@ -29,7 +29,7 @@ CODE = re.compile(r"0\d+")
 
 
 def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
-    """Return what deserves a second look in a column, one sentence each.
+    """Return remarks on a column that deserves a second look, one sentence each.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
 
 
 def disguise(levels: list[str]) -> str | None:
-    """Return what text looks like, with an example and advice, or None if it looks like text."""
+    """Describe what text seems to mean, with an example and advice; return None if it is ordinary text."""
     # Only short texts, because longer ones are text and would take the patterns a long time.
     filled = [level if len(level) <= LONGEST else TEXT for level in levels if level.strip()]
     dates = [level for level in filled if DATE.fullmatch(level)]

@@ -26,7 +26,7 @@ from .split import Group, Share
 from .table import Table
 
 HEAD_BYTES = 2**26
-"""A first block of no more than this number of bytes is kept, since several steps examine it."""
+"""The first block is kept if it takes at most this number of bytes, because several steps examine it."""
 SURVEYED = 1 << 16
 """The number of rows whose random words are drawn at once."""
 
@@ -119,7 +119,7 @@ class SourceTable(Table):
         return f"<{type(self).__name__} of {what}: {self.width:,} features{role}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave rows behind that are kept between passes: another process reads them itself."""
+        """Return the state without the rows that are kept between passes, which another process reads itself."""
         return vars(self) | {"_kept": None, "_head": None}
 
     def for_ranges(self) -> None:
@@ -150,7 +150,7 @@ class SourceTable(Table):
         """Return the same rows with other columns."""
         other = copy(self)
         other._columns, other._given = columns, self._given if given is None else given
-        if columns.looked_at != self._columns.looked_at:  # otherwise the counts of one table hold for the other
+        if columns.looked_at != self._columns.looked_at:  # otherwise the counts of one table are valid for the other
             other._dropped = Dropped()
         other._forget()
         return other
@@ -204,7 +204,7 @@ class SourceTable(Table):
         """The files from which the rows are read."""
         return tuple(source.path for source in self.sources if isinstance(source, FileSource))
 
-    # -- what there is -------------------------------------------------------------------------------------------------
+    # -- properties -------------------------------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...] | None:

@@ -89,7 +89,7 @@ def frame_rows(X: Any, rows: slice | NDArray[Any]) -> Any:
 
 
 def row_label(X: Any, row: int) -> str:
-    """Return what messages call a row: its number, or its index if a data frame has one that is not a plain range."""
+    """Return the name of a row in messages: its number, or its index if a data frame has one that is not a range."""
     index = getattr(X, "index", None) if hasattr(X, "iloc") else None
     if index is None or (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         return f"row {row}"
@@ -130,7 +130,7 @@ def stacked_frames(frames: list[Any]) -> Any:
 
 
 def kind_of(column: Any) -> str:
-    """Return what the entries of a column are: a number, truth value, text or time, or the name of a type.
+    """Return the kind of a column's entries: numbers, truth values, text or times, or the name of a type.
 
     The kinds are "int", "uint64" (if "int" is too small), "float32" and "float64"; "bool"; "date", with or without a
     time of day; and "duration", also for a time of day. Categories are levels, even if they are numbers: "int levels",

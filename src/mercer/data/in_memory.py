@@ -1,4 +1,4 @@
-"""Tables in memory: a matrix, a data frame, or blocks made by a function of the user's."""
+"""Tables in memory: a matrix, a data frame, or blocks from a function that the user provides."""
 
 from __future__ import annotations
 

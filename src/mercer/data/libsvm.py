@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a pass over the indices finds: parts of the file, its number of rows, and the extreme indices."""
+    """The results of a pass over the indices: parts of the file, its number of rows, and the extreme indices."""
 
     parts: tuple[Part, ...]
     n_rows: int
@@ -134,7 +134,7 @@ class LibsvmFile(FileSource):
 
 
 def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> tuple[str, ...]:
-    """Make files count columns alike: from 0 if any of them has an index 0 and nothing else was requested.
+    """Make all files count columns from the same number: 0 if any has an index 0 and nothing else was requested.
 
     Return notes about what may be wrong with them.
     """

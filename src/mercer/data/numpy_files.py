@@ -47,7 +47,7 @@ class Header(NamedTuple):
             raise ValueError(f"version {version[0]}.{version[1]} of the format is not one for numbers")
         shape, by_columns, dtype = HEADERS[version](file)
         if dtype.hasobject:
-            raise ValueError("it holds objects, which are code that reading would run")
+            raise ValueError("it contains Python objects, and reading these would run code")
         return cls(shape, by_columns, dtype, file.tell())
 
 
@@ -181,7 +181,7 @@ class NpzFile(NpyFile):
 
     @cached_property
     def _verified(self) -> int:
-        """Return where the matrix starts in the file, after reading all of it and verifying its checksum."""
+        """Return the position of the matrix in the file, after reading all of it and verifying its checksum."""
         member = self._member
         with open(self.path, "rb") as file:
             file.seek(member.header_offset)

@@ -68,7 +68,7 @@ def open(
     columns : sequence of str or int, or None, default=None
         The names or numbers of the features, in this order. None means all columns except target and weight.
     exclude : str, int or sequence, default=()
-        The names or numbers of columns that are not features, such as an id. It is an error if one does not exist.
+        The names or numbers of columns that are not features, such as an id. A name that does not exist is an error.
     format : {"csv", "parquet", "arrow", "libsvm", "numpy"} or None, default=None
         The format. None infers it from the file names.
     memory : int, str or None, default=None
@@ -82,7 +82,7 @@ def open(
         infinite values and missing targets are errors, and missing features are left to learners.
     delimiter : str or None, default=None
         The delimiter of CSV files. None means a tab for ``.tsv`` and a comma for others, unless the first lines show
-        that it is a different one of comma, semicolon, tab and bar, which is then used and mentioned in ``notes``.
+        that it is another one of comma, semicolon, tab and bar, which is then used and mentioned in ``notes``.
     encoding : str or None, default=None
         The encoding of CSV files, such as "latin-1" or "utf-16". None means UTF-8.
     decimal : {".", ","} or None, default=None
@@ -127,7 +127,7 @@ def open(
 
 
 def warned(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Issue each note as a warning to whoever opens a table."""
+    """Issue each note as a warning that points at the call that opened the table."""
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=3)
     return notes
@@ -140,7 +140,7 @@ def beside(sources: list[Source], part: Any) -> Any:
 
 
 def is_given(part: Any) -> bool:
-    """Return whether targets or weights are given as an array rather than as names of columns."""
+    """Return whether targets or weights are given as an array rather than by the names of columns."""
     if not hasattr(part, "__len__") or isinstance(part, str):
         return False
     return hasattr(part, "dtype") or any(not isinstance(one, str) for one in part)  # an array of text is labels

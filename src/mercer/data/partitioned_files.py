@@ -1,4 +1,4 @@
-"""Files in partitions: ranges of blocks of one table, each read wherever it is asked for."""
+"""Files in partitions: ranges of blocks of one table, each read by the process that works on it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BlockRange(Table):
 
     @classmethod
     def apart(cls, source: SourceTable, first: int, stop: int) -> BlockRange:
-        """Return a range that shares nothing with others that changes while blocks are read.
+        """Return a range that shares no changing state with others, so that they can be read at the same time.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class BlockRange(Table):
 
 
 class PartitionedFiles(PartitionedTable):
-    """A table of files whose rows are read in partitions, by whoever works on them.
+    """A table of files whose rows are read in partitions, each by the process that works on it.
 
     Parameters
     ----------

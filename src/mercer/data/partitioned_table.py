@@ -1,4 +1,4 @@
-"""Tables whose rows are in partitions that may be anywhere: only what is found in them is brought here."""
+"""Tables whose rows are in partitions that may be anywhere: only results are brought to this process."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class SelectedRows(Partition):
 class PartitionedTable(Table):
     """Rows in partitions.
 
-    The rows of a partition are cut into chunks from its own first row on, and what partitions give is joined in a fixed
-    tree: a model depends on the partitions, but not on who computes them.
+    The rows of a partition are cut into chunks from its own first row on, and the results of partitions are joined in a
+    fixed tree: a model depends on the partitions, but not on which process works on them.
 
     Parameters
     ----------

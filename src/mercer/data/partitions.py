@@ -1,7 +1,8 @@
-"""One object for every partition of a table, each where it was made, and what is found in them joined in a fixed tree.
+"""Objects that belong to partitions, each kept where it was made, and results that are joined in a fixed tree.
 
-Partitions are numbered, and so are the nodes of the tree: who finishes first, and where, changes no bit of a sum. The
-tree joins neighbours, few at a time where what they hold is large, so that no machine has to hold many of them at once.
+Partitions and the nodes of the tree are numbered, so that sums are the same to the bit whichever process finishes
+first. The tree joins neighbours, only a few at a time if their results are large, so that no machine has to hold many
+at once.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ Sums = tuple[NDArray[Any], ...]
 Work = Callable[[Any, Any], Any]
 """A pure function of the object of one partition and of the argument that belongs to it."""
 Join = Callable[[list[Any]], Any]
-"""A pure function of what neighbours hold, in their order."""
+"""A pure function of the results of neighbours, in order."""
 
 GROUP = 32
-"""Partitions that a tree joins; what groups hold is joined one after another, so that a checkpoint can lie between."""
+"""The partitions in a group, which a tree joins; groups are joined one by one, with checkpoints between them."""
 FEW, MANY = 2, 8
-"""How many neighbours are joined at once: fewer if their contents take more than ``LARGE`` bytes."""
+"""The number of neighbours that are joined at once: fewer if their results take more than ``LARGE`` bytes."""
 LARGE = 2**24
 
 
@@ -41,7 +42,7 @@ class Parts(ABC):
 
     @property
     def room(self) -> int | None:
-        """The bytes that objects kept of all partitions may take together; None if it is up to this process."""
+        """The bytes that kept objects of all partitions may take together; None if this process decides."""
         return None
 
     def threads(self, n_jobs: int | None) -> int | None:
@@ -123,7 +124,7 @@ class Parts(ABC):
         places: range,
         done: Callable[[int], None],
     ) -> Any:
-        """Return the results for the objects at these places, joined by a tree to what there was ``before``.
+        """Return the results for the objects at these places, joined by a tree and added to the result ``before``.
 
         Parameters
         ----------
@@ -159,7 +160,7 @@ class Parts(ABC):
         done: Callable[[int], None] = lambda place: None,
         grouped: Callable[[Any, int], None] | None = None,
     ) -> Any:
-        """Return the results for all objects from place ``begin`` on, joined by a tree to what there was ``before``.
+        """Return the results for all objects from place ``begin`` on, joined by a tree and added to ``before``.
 
         Parameters
         ----------
@@ -273,7 +274,7 @@ class HereParts(Parts):
 def tree(places: range, fan: int, leaf: Callable[[int], Any], join: Callable[[list[Any]], Any]) -> Any:
     """Return the root of a tree over places: each node joins ``fan`` neighbours, from the left.
 
-    Leaves are asked for in order, and each node as soon as its neighbours are there.
+    Leaves are requested in order, and a node is joined as soon as its neighbours are available.
     """
     if len(places) == 1:
         return leaf(places.start)

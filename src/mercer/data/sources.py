@@ -1,4 +1,4 @@
-"""What a format provides: the columns of one file or object, and its rows as they are read."""
+"""The interface of file formats: the columns of one file or object, and its rows as they are read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Source(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed, in words."""
+        """The assumptions that were made about the file, in words."""
         return ()
 
     @property
@@ -80,11 +80,11 @@ class Source(ABC):
     def fingerprint(self) -> str: ...
 
     def place(self, row: int) -> str:
-        """Return what people call the row with this number."""
+        """Return the name of the row with this number for messages, such as a line of the file."""
         return f"row {row}"
 
     def widened(self, width: int) -> Source | None:
-        """Return the same rows padded with columns of zeros, if such columns leave no trace; otherwise None."""
+        """Return the rows padded with columns of zeros, if the format omits zeros; otherwise None."""
         return None
 
     def find_places(self) -> None:  # noqa: B027  most formats tell where their rows are
@@ -95,7 +95,7 @@ class Source(ABC):
 
 
 class Stamp(NamedTuple):
-    """What shows that a file has changed."""
+    """The size, times and so on of a file, from which a later change is noticed."""
 
     size: int
     nanoseconds: int
@@ -107,7 +107,7 @@ class Stamp(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files are to be read: the details of CSV, and the bytes that rows may take."""
+    """Options for reading files: the details of CSV, and the bytes that rows may take."""
 
     delimiter: str | None = None
     encoding: str | None = None
@@ -159,7 +159,7 @@ class FileSource(Source):
             yield
         except (SourceError, ImportError, MemoryError):
             raise
-        except Exception as error:  # whatever a reader raises concerns this file
+        except Exception as error:  # any error that a reader raises concerns this file
             self.check()
             raise SourceError(f"{self.name} cannot be read as {self.format}: {error}") from error
         self.check()

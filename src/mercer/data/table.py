@@ -95,12 +95,12 @@ class Table(ABC):
         Returns
         -------
         iterator of Block
-            The blocks, whose ``X`` may be whatever is cheapest to provide.
+            The blocks, whose ``X`` may be anything that is cheap to provide.
         """
         return self.blocks()
 
     def where(self, row: int) -> str | None:
-        """Return what people call a row, such as a line of a file.
+        """Return the name by which users know a row, such as a line of a file.
 
         Parameters
         ----------

@@ -108,7 +108,7 @@ class TableRows(Rows):
 
 
 def placed(table: Table, prepare: Callable[[Any], Any], X: Any, numbers: Sequence[int] | NDArray[np.int64]) -> Any:
-    """Apply ``prepare`` to rows; if it refuses one, the error names the row as people count."""
+    """Apply ``prepare`` to rows; if it refuses one, the error names the row as the user knows it."""
     try:
         return prepare(aligned(X))
     except RowError as error:

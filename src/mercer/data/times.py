@@ -69,7 +69,7 @@ def _arrow_times(column: Any, kind: str) -> NDArray[Any]:
 
 
 def of_content(values: NDArray[Any]) -> NDArray[Any] | None:
-    """Convert objects that are all dates, or all durations and times of day, to NumPy's; return None otherwise.
+    """Convert objects that are all dates, or all durations or times of day, to NumPy's types; otherwise return None.
 
     A missing value is None.
     """

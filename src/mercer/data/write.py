@@ -35,7 +35,8 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spre
         The format. None infers it from the file name.
     spreadsheet_safe : bool, default=False
         Whether to put ``'`` before text in CSV that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break,
-        which spreadsheets take for a formula and may run. Column names are treated alike; numbers are not changed.
+        which spreadsheets take for a formula and may run. Column names are treated in the same way; numbers are not
+        changed.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spre
 
 
 def without_formulas(block: Any) -> Any:
-    """Return columns in which no text is a formula to a spreadsheet."""
+    """Return columns in which no text would be read as a formula by a spreadsheet."""
     if not isinstance(block, dict):
         return block
     return {_as_text(name): _text_column(column) for name, column in block.items()}

@@ -16,7 +16,7 @@ from .base import Kernel, operation, row_values
 from .families import DotProduct
 
 SERIES_LENGTHS = (512, 4096, 32768)
-"""The largest number of terms of an infinite series that are examined for the weights of a spectrum."""
+"""The numbers of terms of an infinite series that are tried for the weights of a spectrum, until they suffice."""
 
 
 WRONG = 1e-4

@@ -225,7 +225,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         their own units, heavy tails are tamed, rare levels are pooled and constant columns are dropped. None leaves
         rows as they are and refuses missing values. ``preparation_.describe()`` says what was done.
     columns : {"auto", "learned", None}, default="auto"
-        Whether each column is multiplied by a scale of its own, learned from some 800 rows by leave-one-out or, for
+        Whether each column is multiplied by its own scale, learned from some 800 rows by leave-one-out or, for
         more than 256 columns, computed from gradients. "auto" learns these scales if the kernel is "auto", and uses
         them if they reduce the error on rows held out from everything else. "learned" uses them in any case.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"

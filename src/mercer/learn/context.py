@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FitContext:
-    """How one fit is run, apart from the arguments of the learner, which say what is learned.
+    """The circumstances of one fit; what is learned depends on the arguments of the learner.
 
     ``fit`` of a learner uses the default; :func:`mercer.persist.train` and :class:`mercer.choose.Search` create their
     own and pass it to ``fit_table``. Only two of its fields affect the model: ``preparation``, which replaces what

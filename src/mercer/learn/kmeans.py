@@ -576,7 +576,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 def all_moved(
     design: FeatureMatrix, space: FeatureSpace, coordinates: Matrix, what: str
 ) -> tuple[Matrix, Matrix, float]:
-    """Return the same as :func:`moved` for all rows, in one pass."""
+    """Return the result of :func:`moved` for all rows, in one pass."""
     if isinstance(design, DeviceFeatures):
         totals, counts, inertia = device_moved(design, space.centres(coordinates), space.known_lengths, what)
         return space.sums(totals), counts, float(inertia[0])

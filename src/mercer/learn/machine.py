@@ -54,7 +54,7 @@ ROUNDED = 1e-4
 PREDICTED_ROWS = 1024
 """The number of rows that are prepared and mapped at once for a prediction."""
 DEVICE_ROWS = 65536
-"""The same on a device."""
+"""The number of rows that are prepared and mapped at once for a prediction on a device."""
 
 
 def columns_of_rows(blocks: Iterable[Block]) -> SeenColumns | None:
@@ -355,17 +355,17 @@ class KernelMachine(TellsCallbacks, MachineParameters):
 
     @property
     def asked_scale(self) -> str | None:
-        """How rows should be scaled."""
+        """The requested scaling of rows."""
         return None if is_open(self.scale) and not self.prepares_columns else self.scale
 
     @property
     def asked_missing(self) -> str:
-        """What should be done about missing values."""
+        """The requested treatment of missing values."""
         return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
     @property
     def asked_unknown(self) -> str:
-        """What should be done about levels that ``fit`` has not seen."""
+        """The requested treatment of levels that ``fit`` has not seen."""
         return self.unknown
 
     def _new_preparation(self) -> Preparation:

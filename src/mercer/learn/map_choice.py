@@ -209,7 +209,7 @@ def _different(X: Any) -> Iterator[tuple[int, bytes]]:
         return
     if X.dtype == object:
         return
-    for start in range(0, X.shape[0], SORTED_ROWS):  # not all rows at once, since reading may end after few of them
+    for start in range(0, X.shape[0], SORTED_ROWS):  # not all rows at once, since reading may end after a few of them
         some = np.ascontiguousarray(X[start : start + SORTED_ROWS]) + 0.0  # turns -0 into 0
         whole = some.view(np.dtype((np.void, some.dtype.itemsize * some.shape[1]))).ravel()
         for place in np.sort(np.unique(whole, return_index=True)[1]):

@@ -1,4 +1,4 @@
-"""Machines that know rows only through sums: rows can be added, merged and removed."""
+"""The base of machines that need only sums over rows, so that rows can be added, merged and removed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Sample = tuple[NDArray[Any], Matrix, Matrix]
 
 
 def can_add_rows(model: Any) -> bool:
-    """Return whether a machine needs nothing but sums over rows."""
+    """Return whether a machine needs only sums over rows."""
     return bool(model.sums_suffice)
 
 
@@ -73,7 +73,7 @@ class Tried(NamedTuple):
     alphas: Matrix
     scores: Matrix
     hits: dict[str, Matrix]
-    """If they were counted, the share of rows that each of them classifies correctly."""
+    """The share of rows that each alpha classifies correctly, if hits were counted."""
 
 
 class MomentMachine(ColumnEffects, ABC):
@@ -342,7 +342,7 @@ class MomentMachine(ColumnEffects, ABC):
         return extent.sums(copies=3)  # sums, centred sums, and a factor
 
     def _check_additive(self) -> None:
-        """Refuse arguments with which sums cannot be changed."""
+        """Refuse arguments that do not allow rows to be added to sums or removed from them."""
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -578,7 +578,7 @@ class MomentMachine(ColumnEffects, ABC):
     @property
     @abstractmethod
     def _least_alpha(self) -> float:
-        """The smallest alpha that is given, 0 if it is chosen."""
+        """The smallest given alpha, or 0 if alpha is chosen from the rows."""
 
     def _tried(
         self, rule: str, given: Matrix | None, moments: Moments, rows: PreparedRows | None, report: Reporter | None

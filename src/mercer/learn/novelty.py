@@ -38,7 +38,7 @@ Matrix = NDArray[np.float64]
 EXACT_SUMS = 1e-4
 """Below this alpha, products of features are summed in float64: the error of float32 would be as large."""
 ONE_ROW = 2.0
-"""How much a row more or less among n can change a score, as a share: this number divided by n."""
+"""Adding or removing one of n rows changes a score by at most this number divided by n, as a share."""
 
 
 class KernelNovelty(OutlierMixin, KernelMachine):
@@ -140,8 +140,8 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     as with ``map="auto"`` and at most ``n_components`` rows, this is the distance in the space of the kernel itself.
 
     The p-value of a row is the share of rows of ``fit`` whose scores, each by a model without it, are at least as high.
-    A formula gives these scores, for at most 1,024 rows, from the same sums. They are raised by a share of 2 / n, which
-    is what a row less can change them by: otherwise, among rows that repeat, such as counts, a new row could be more
+    A formula gives these scores, for at most 1,024 rows, from the same sums. They are raised by a share of 2 / n, the
+    largest change that leaving out one row can cause. Otherwise, if rows repeat, as counts do, a new row could be more
     novel than equal rows of ``fit``. Therefore a row from the same distribution is called novel with a probability of
     about ``level``, and less often if rows repeat.
 
@@ -245,7 +245,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return self
 
     def prepare(self, X: Any, y: Any = None) -> Self:
-        """Learn scales, levels, bandwidths and the map from these rows, but not how usual rows are.
+        """Learn scales, levels, bandwidths and the map from these rows, but not which rows are usual.
 
         Otherwise ``partial_fit`` learns them from its first batch.
 
@@ -362,7 +362,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return self._missed(X, squares(Z))
 
     def _missed(self, X: Any, lengths: NDArray[Any]) -> NDArray[Any]:
-        """Return the same, given the squared lengths of features."""
+        """Return the part of k(x, x) that landmarks miss, given the squared lengths of features."""
         if not self.map_.has_landmarks:
             return np.zeros_like(lengths)
         return np.maximum(self.map_.kernel_.diag(X) - lengths, 0)
@@ -397,7 +397,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return [sums_work(n_rows, width), Work("solution", 2.0 * float(width) ** 3)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        return extent.sums(copies=5)  # sums, the same about the mean, a factor and two inverses
+        return extent.sums(copies=5)  # sums, sums about the mean, a factor and two inverses
 
     @property
     def is_prepared(self) -> bool:
@@ -438,7 +438,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         return self._by_rows(X, part)
 
     def _scores_on(self, device: Device, X: Any) -> NDArray[Any]:
-        """Return the same, computed on a device."""
+        """Return the scores of rows, computed on a device."""
         norm = device.torch.linalg.vector_norm
 
         def values(dtype: Any) -> RowValues:
@@ -496,7 +496,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     @lazily
     @in_kind_of_rows
     def pvalues(self, X: Any) -> NDArray[np.float64]:
-        """Return how usual rows are: the share of rows of ``fit`` with as high a score, each by a model without it.
+        """Return p-values: the share of rows of ``fit`` that are at least as novel, each by a model without it.
 
         Parameters
         ----------

@@ -38,8 +38,9 @@ from .statistics import Moments
 Matrix = NDArray[np.float64]
 
 LEAST_PRECISION = 1e-10
-"""The assumed relative precision of kernel values. Sums of them are multiplied twice by the inverse of their factor,
-which divides the rounding errors of sums by this value, while directions below it are lost.
+"""The assumed relative precision of kernel values; directions below it are lost.
+
+Sums are multiplied twice by the inverse of a factor, which divides their rounding errors by this value.
 """
 TURNED_PRECISION = float(np.finfo(np.float64).eps) / LEAST_PRECISION
 """The relative precision of sums after this multiplication."""
@@ -77,7 +78,7 @@ def joined(ours: RowSums | None, theirs: RowSums | None) -> RowSums | None:
 
 
 def learns_preimages(machine: KernelPCA) -> bool:
-    """Return whether pre-images are learned by ``fit``; an AttributeError says how to get them if not."""
+    """Return whether ``fit`` learns pre-images; if not, raise an AttributeError that says how to get them."""
     if machine.fit_inverse_transform:
         return True
     raise AttributeError("inverse_transform needs pre-images: fit with fit_inverse_transform=True")
@@ -159,7 +160,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     explained_ratio_ : ndarray of shape (n_directions,)
         Their shares of the variance of all features.
     preimages_ : ndarray of shape (n_directions, n_prepared_columns) or None
-        What one unit of every component adds to prepared rows, with ``fit_inverse_transform=True``.
+        The change of a prepared row for one unit of each component, with ``fit_inverse_transform=True``.
     row_mean_ : ndarray of shape (n_prepared_columns,) or None
         The mean of prepared rows, with ``fit_inverse_transform=True``.
     statistics_ : Moments or None
@@ -333,7 +334,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     @property
     def _is_plain(self) -> bool:
-        """Whether features are kernel values at many landmarks, whose sums are turned."""
+        """Whether features are plain kernel values at many landmarks, whose sums are whitened at the end."""
         return (
             has_many_landmarks(self.map_, np.iinfo(np.int64).max, known_width(self)) and self.map_.gives_kernel_values
         )

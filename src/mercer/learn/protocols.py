@@ -1,4 +1,4 @@
-"""What parts of a fit see of a machine, for memory estimates, the choice of a map, a warm start and a solver."""
+"""Interfaces through which parts of a fit use a machine: memory estimates, the choice of a map, solvers and others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MapArguments(Protocol):
 
 
 class Machine(MapArguments, Protocol):
-    """A machine as far as its size is concerned."""
+    """A machine as estimates of its memory see it."""
 
     n_jobs: int | None
     map_: FeatureMap

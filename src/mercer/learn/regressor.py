@@ -83,7 +83,7 @@ ADVICE = "raise max_iter, tol or alpha"
 LIKELIHOOD_ROWS = 1024
 """The number of rows whose contribution to the gradient of the likelihood is computed at once."""
 JOINT_ROWS = 2048
-"""The largest number of rows for which what landmarks miss is drawn together: the time grows with its cube."""
+"""The largest number of rows for which the part that landmarks miss is drawn jointly: the time grows with its cube."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -170,8 +170,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
     delta : float or None, default=None
         With ``loss="huber"``, the residual beyond which the loss is linear instead of quadratic, in units of the
         targets. None means 1.35 standard deviations of the residuals, estimated as 1.4826 times their median absolute
-        value in a first fit, whose own delta is found in the same way from the targets about their median. With several
-        alphas the first fit uses the middle one.
+        value in a first fit; the delta of that fit is found in the same way from the targets about their median. With
+        several alphas the first fit uses the middle one.
     quantile : float or list of floats, default=0.5
         With ``loss="quantile"``, the share of targets that should be below the predictions. The quantiles of a list are
         all learned at once, and predictions have one column for each. They do not cross: the predictions for a row are
@@ -221,7 +221,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         their own units, heavy tails are tamed, rare levels are pooled and constant columns are dropped. None leaves
         rows as they are and refuses missing values. ``preparation_.describe()`` says what was done.
     columns : {"auto", "learned", None}, default="auto"
-        Whether each column is multiplied by a scale of its own, learned from some 800 rows by leave-one-out or, for
+        Whether each column is multiplied by its own scale, learned from some 800 rows by leave-one-out or, for
         more than 256 columns, computed from gradients. "auto" learns these scales if the kernel is "auto", and uses
         them if they reduce the error on rows held out from everything else. "learned" uses them in any case.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
@@ -937,7 +937,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
 
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
         """Return predictions from coefficients, each within the range of its targets."""
-        # In float64, like the targets of fit: in float32 an intercept of 1e9 would leave no digits.
+        # In float64, like the targets of fit: next to an intercept of 1e9, float32 has no digits left for the rest.
         size = self.size_of_predictions()
         size = None if size is None else np.resize(size, len(coef))
         y = self.linear_values(X, coef, intercept, np.float64, size, within=self.predicted_region)
@@ -1116,8 +1116,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         """Draw targets of rows from their distribution given the rows of ``fit``.
 
         Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
-        linear in the number of rows. What landmarks miss of the kernel is drawn together for up to 2,048 rows, whose
-        covariance is then that of ``predict`` with ``return_cov``; of more rows, for each row by itself. It needs the
+        linear in the number of rows. The part of the kernel that landmarks miss is drawn jointly for up to 2,048 rows,
+        whose covariance is then that of ``predict`` with ``return_cov``, and for more rows independently. It needs the
         same sums as standard deviations.
 
         Parameters
@@ -1130,8 +1130,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
             The seed. If more samples are drawn, the first ones remain the same.
         noise : bool, default=True
             Whether samples are new observations, with the deviations that ``predict`` returns with ``return_std``. If
-            False, they are the functions behind the observations; of more than 2,048 rows without the part of the
-            kernel that landmarks miss, for which there is no cheap function.
+            False, they are the functions behind the observations, for more than 2,048 rows without the part of the
+            kernel that landmarks miss, which cannot be drawn cheaply.
 
         Returns
         -------

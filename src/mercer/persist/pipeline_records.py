@@ -26,7 +26,7 @@ COLUMNS = ("class", "arguments", "columns", "names", "transformers", "fitted", "
 MOST_COLUMNS = 2**20
 """The largest number of columns of a column transformer, which counts them one by one."""
 MOST_MASKED = 2**12
-"""The same if columns are chosen by truth values, because scikit-learn compares each with all."""
+"""The largest number if columns are chosen by truth values, because scikit-learn compares each with all."""
 WORDS = ("passthrough", "drop")
 OURS = ("steps", "transformers", "remainder", "memory", "n_jobs")
 """Arguments that are stored differently, or not at all: a file does not determine the number of processes."""

@@ -87,7 +87,7 @@ class ThreadGroup:
         return _packed(flags.reshape(*flags.shape[:-1], self.threads, 1 << self.held))
 
     def last_words(self, flags: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return the same for elements in the last layout."""
+        """Return the words of :meth:`words` for elements in the last layout."""
         return _packed(np.swapaxes(flags.reshape(*flags.shape[:-1], 1 << self.held, self.threads), -1, -2))
 
     def by_register(self, table: NDArray) -> NDArray:

@@ -1,4 +1,4 @@
-"""What conformal regressors and classifiers share: a cloned estimator, and rows that are set aside for calibration."""
+"""The base of conformal regressors and classifiers: a cloned estimator, and rows set aside for calibration."""
 
 from __future__ import annotations
 

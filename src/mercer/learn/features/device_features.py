@@ -120,7 +120,7 @@ class DeviceFeatures(FeatureMatrix):
         """
 
     def visit_products(self, work: Visit, columns: int, what: str, rows: RowNumbers | None = None) -> None:
-        """The same for work that only multiplies features, or their transpose, by matrices with so many columns."""
+        """Call ``work`` as :meth:`visit` does, if it only multiplies features by matrices with this many columns."""
         self.visit(work, what, rows)
 
     def visit_all(self, work: Visit, what: str) -> None:

@@ -192,7 +192,7 @@ class FeatureMatrix(ABC):
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
 
     def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
-        """Return the same as one matrix, of which only the half above the diagonal is valid."""
+        """Return :meth:`moments` as one matrix, of which only the half above the diagonal is valid."""
         self.n_passes += 1
         whole = np.zeros((self.width, self.width), dtype=self.dtype)
         tell = self.passes.begin("curvature")

@@ -54,7 +54,7 @@ class ExactMachine(NamedTuple):
 
 
 class ExactFit(NamedTuple):
-    """How the exact machine of one fit is found; :meth:`of` chooses the precision of kernel values.
+    """The search for the exact machine of one fit; :meth:`of` chooses the precision of kernel values.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class LandmarkStart(NamedTuple):
 
 
 class LandmarkFit(NamedTuple):
-    """How landmarks are chosen and kernel values computed for one fit.
+    """The choice of landmarks and the computation of kernel values for one fit.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ class ChosenFit(NamedTuple):
     n_iter: tuple[int, ...]
 
     def path(self, rule: str, penalties: Sequence[float]) -> PenaltyPath:
-        """Return the same with penalties in place of the strengths of the loss that the fit was given."""
+        """Return the results of the path by penalty, given the penalties that belong to the strengths of the loss."""
         return PenaltyPath(rule, tuple(penalties), self.scores, self.objectives, self.n_iter)
 
 

@@ -1,4 +1,4 @@
-"""What a long fit has found so far, so that another one can continue from there.
+"""The results of a long fit so far, from which another fit can continue.
 
 Passes have names, by which their results are known. A fit that continues prepares rows and fits its map again, which
 gives the same bits; known passes are then not repeated, and the one that was under way continues after the last chunk
@@ -17,7 +17,7 @@ from ...data import Table
 Arrays = tuple[NDArray[Any], ...]
 
 SETTLED = "settled: "
-"""The prefix of names of what is kept while later stages of the fit produce other results."""
+"""The prefix of the names of results that are kept while later stages of the fit produce others."""
 STAGE = SETTLED + "stage"
 """The name of the initial state of a solver's stage; a solver that minimises once has no stages."""
 
@@ -63,12 +63,12 @@ class CheckpointState:
         return self.found[what]
 
     def put(self, what: str, arrays: Arrays) -> None:
-        """Keep this under its name, and replace what was there."""
+        """Keep these arrays under a name, and replace earlier ones with this name."""
         self.found[what], self.is_fresh = arrays, True
         self.tick()
 
     def anew(self, what: str, arrays: Arrays) -> None:
-        """Keep this instead of all earlier results, except the results of settled stages."""
+        """Keep these arrays in place of all earlier results, except the results of settled stages."""
         settled = {name: found for name, found in self.found.items() if name.startswith(SETTLED)}
         self.found, self.is_fresh = settled | {what: arrays}, True
         self.tick()
@@ -79,7 +79,7 @@ class CheckpointState:
         return self.found.get(STAGE)
 
     def begin_stage(self, arrays: Arrays) -> None:
-        """Start another stage with this; earlier results are no longer needed."""
+        """Start another stage from these arrays; earlier results are no longer needed."""
         self.anew(STAGE, arrays)
 
     def settled(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
@@ -93,7 +93,7 @@ class CheckpointState:
         return self.found.get(SETTLED + stage)
 
     def settle(self, stage: str, found: Arrays) -> None:
-        """Keep this as the result of a stage of the fit so far; what led to it is no longer needed."""
+        """Keep the result of a stage of the fit; the intermediate results that led to it are no longer needed."""
         self.begun = None
         self.found.pop(STAGE, None)
         self.anew(SETTLED + stage, found)

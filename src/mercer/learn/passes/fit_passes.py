@@ -98,7 +98,7 @@ class Passes:
             context.checkpoint.begin(table)
 
     def within(self, context: FitContext) -> Passes:
-        """Return the same fit in another context."""
+        """Return the passes of the same fit in another context."""
         other = copy(self)
         other.context = context
         return other

@@ -1,7 +1,7 @@
 """Support for the callbacks of scikit-learn 1.9 and later, to which learners report the progress of ``fit``.
 
 They see a fit as a hundred tasks of equal time, each named after the pass over the rows during which it ended. Passes
-themselves would not do: how many there will be is not known, and they differ in length.
+themselves are unsuitable as tasks, because their number is not known in advance and they differ in length.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ except ImportError:  # before scikit-learn 1.9
         """Takes the place of scikit-learn's class before version 1.9; there is no ``set_callbacks`` then."""
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 

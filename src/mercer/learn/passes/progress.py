@@ -1,4 +1,4 @@
-"""What a learner reports about its passes over the rows."""
+"""The reports of a learner about its passes over the rows."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ Found = TypeVar("Found")
 
 
 class Need(ABC):
-    """What a step needs from a scan, which passes every block of rows to it, in order."""
+    """The need of a step for a scan of the rows, which passes every block to it, in order."""
 
     needs_features = True
-    """Whether it uses more than targets and weights."""
+    """Whether the step uses features, and not only targets and weights."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -156,7 +156,7 @@ def looked_at(
 
 
 def all_of(blocks: Iterable[Block]) -> None:
-    """Go through all blocks."""
+    """Consume all blocks, for the side effects of reading them."""
     for _ in blocks:
         pass
 
@@ -229,7 +229,7 @@ class RowSample(Need):
         return np.sort(self._numbers[np.argpartition(self._words, count)[:count]])
 
     def block(self, count: int) -> Block:
-        """Return the same rows, with their targets and weights."""
+        """Return the rows of a sample of this size, with their targets and weights."""
         return concatenated([rows_of(block, places) for block, places in self._places(self.numbers(count))])
 
     def _places(self, numbers: NDArray[np.int64]) -> Iterator[tuple[Block, NDArray[np.int64]]]:

@@ -1,4 +1,4 @@
-"""What a pilot has chosen, and why."""
+"""The choices of a pilot, and the reasons."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class NumberColumns(NamedTuple):
         return np.isnan(self.values).any(axis=1)
 
     def summary(self, weight: Vector | None) -> Summary:
-        """Return the entries of these rows."""
+        """Return the summary of the entries of these rows."""
         return summarise(self.values, weight)
 
     def entries(

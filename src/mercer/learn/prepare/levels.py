@@ -1,4 +1,4 @@
-"""Columns of data frames and their levels: which levels become separate columns, and which are rare and share one."""
+"""The levels of columns of data frames: which become separate columns, and which are rare and share one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What new rows have that the rows of ``fit`` did not: counted during preparation, and reported once."""
+"""Missing values and levels in new rows that ``fit`` did not see: counted during preparation, reported once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..._caller import warn_caller
 
 GAPS = "{count:,} missing values are filled with the means of their columns, which had none in fit"
-LEVELS = "{count:,} entries have levels that did not occur in fit and count as no level at all"
+LEVELS = "{count:,} entries have levels that did not occur in fit, and are treated as having no level"
 MOST_NAMED = 10
 """The largest number of columns that a report names."""
 

@@ -1,4 +1,4 @@
-"""What is subtracted from prepared columns and what they are multiplied by, for every scale."""
+"""The offsets that scales subtract from prepared columns, and the factors by which they multiply them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ In a column that is 0 except in one row in a million, that row would be 1,000 de
 """
 
 SMALLEST = float(np.finfo(np.float64).tiny)
-"""A number whose reciprocal is finite; those of many smaller ones are not."""
+"""A number whose reciprocal is finite; many smaller numbers have infinite reciprocals."""
 
 Vector = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def offset_and_factor(
 
 
 def scaled_by(size: Vector, offset: Vector, is_sparse: bool) -> tuple[Vector | None, Vector]:
-    """Return columns in these units, starting from these offsets."""
+    """Return the offset and factor that express columns in these units, starting from these offsets."""
     # A column that is constant up to rounding is left at its offset: it contains no information.
     constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
     return None if is_sparse else offset, per_unit(np.where(constant, 1.0, size))
@@ -81,7 +81,7 @@ def in_precision(factor: Vector, dtype: Any) -> NDArray[Any]:
 def within_reach(values: NDArray[Any]) -> NDArray[Any]:
     """Return scaled entries unchanged up to ``WIDEST`` units from 0, and growing logarithmically beyond.
 
-    No training row is that far away. A new row may be, and the features of a map would then have no digits left.
+    No training row is that far away. A new row may be, and the features of a map would then consist of rounding errors.
     """
     if values.size == 0 or max(values.max(), -values.min()) <= WIDEST:
         return values

@@ -47,7 +47,7 @@ TAILS = ("keep", "tame")
 RARE = ("keep", "pool")
 CONSTANT = ("keep", "drop")
 GAP = "missing='mean' fills it, and drop=True of mercer.data.open removes such rows"
-"""What to do about a missing value."""
+"""Advice about a missing value, for messages."""
 MOST_SORTED = 2**22
 """The approximate number of entries that are sorted for quantiles: with many columns, some rows are enough."""
 
@@ -56,7 +56,7 @@ Places = NDArray[np.int64]
 
 
 class Found(NamedTuple):
-    """What the pass over the rows has found, which is enough for any scale.
+    """The results of the pass over the rows, which are sufficient for any scale.
 
     ``heavy`` contains the columns with heavy tails, and ``logs`` the logarithms of all columns of numbers.
     """
@@ -107,7 +107,7 @@ class SeenColumns(NamedTuple):
 
 
 class Preparation:
-    """How rows become numbers.
+    """The steps that turn rows into numbers, learned from the training rows.
 
     Data frames with few levels become dense rows. If there are more than ``coded_rows.MOST_DENSE`` levels, which
     :meth:`learn_columns` decides once and for all, rows become CSR. Levels found in fewer than one row in 32 are then
@@ -224,7 +224,7 @@ class Preparation:
 
     @property
     def needs_summary(self) -> bool:
-        """Whether a pass over the rows has more to find than the levels of data frames."""
+        """Whether a pass over the rows is needed for anything besides the levels of data frames."""
         asked = self.missing != "error" or self.tails == "tame" or self.constant == "drop"
         return asked or self.scale in ("auto", *COLUMN_SCALES)
 
@@ -358,7 +358,7 @@ class Preparation:
         return heavy is not None and len(heavy.tails.columns) > 0
 
     def _varying(self, total: Summary) -> Places | None:
-        """Return the columns that are not constant up to rounding, at least one; None if these are all columns."""
+        """Return the columns that vary by more than rounding, at least one; None if all columns do."""
         varying = total.spread > 10.0 * np.finfo(np.float64).eps * np.abs(total.mean)
         if not varying.any():
             varying[np.argmax(total.weight > 0.0)] = True
@@ -420,7 +420,7 @@ class Preparation:
         return other
 
     def with_column_scales(self, scales: Any) -> Preparation:
-        """Return the same with prepared columns multiplied by these numbers, in place of earlier column scales."""
+        """Return this preparation with these column scales, which replace earlier ones."""
         scales = np.array(scales, dtype=np.float64)
         if scales.ndim != 1 or not np.isfinite(scales).all() or (scales < 0.0).any():
             raise ValueError("the scales of columns must be a vector of finite, nonnegative numbers")
@@ -655,7 +655,7 @@ class Preparation:
                 column.rare, len(names)
             )
         known = self._numbered[column.name]
-        # If every level was rare, as in a column of identifiers, a new level is as good as a known one.
+        # If every level was rare, as in a column of identifiers, a new level says no less than a known one.
         new = 0 if column.rare and not column.levels else UNSEEN
         numbered = [ABSENT if level is None else known.get(level, new) for level in found.tolist()]
         return found, np.array(numbered, dtype=np.int64)
@@ -826,7 +826,7 @@ class Preparation:
         return description(self)
 
     def treating_unknown(self, unknown: str) -> Preparation:
-        """Return the same with another treatment of unknown levels; nothing has to be learned again."""
+        """Return this preparation with another treatment of unknown levels; nothing has to be learned again."""
         other = copy(self)
         other.unknown = unknown
         return other

@@ -31,7 +31,7 @@ BALANCED = 0.05
 LEAST_PIXELS = 50
 """The smallest number of columns of an image that are not constant."""
 MOST_OF_THEM, MOST_OF_THE_RANGE = 0.75, 0.5
-"""The share of an image's columns that must cover the second share of the common range."""
+"""At least the first share of an image's columns must each cover at least the second share of the common range."""
 LEAST_WORDS = 100
 """The smallest number of columns of text."""
 FEW = 0.1

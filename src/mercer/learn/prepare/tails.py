@@ -178,7 +178,7 @@ def quantiles(X: Any, weight: Vector | None, shares: list[float]) -> NDArray[np.
 
 
 def _sparse_quantiles(X: Any, weight: Vector | None, shares: list[float], implicit: bool = True) -> NDArray[np.float64]:
-    """Return the same for CSR rows, in the time of their entries; others count as zeros or not at all."""
+    """Return quantiles of CSR rows, in time linear in their entries; others count as zeros or not at all."""
     width, X = X.shape[1], X.tocoo()
     rows, columns = X.coords
     values, weight = X.data.astype(np.float64), np.ones(X.shape[0]) if weight is None else weight

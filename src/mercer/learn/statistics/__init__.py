@@ -1,4 +1,4 @@
-"""What learners need of the data: sums over rows, which can be merged and subtracted."""
+"""Sums over rows from which learners compute their coefficients; they can be merged and subtracted."""
 
 from .moments import Centred, Moments, chunk_rows
 

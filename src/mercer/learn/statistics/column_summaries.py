@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 
 class Summary(NamedTuple):
-    """What a pass over encoded rows finds in every column, over entries that are not missing.
+    """The results of a pass over encoded rows for every column, over entries that are not missing.
 
     ``deviation`` is the sum of squares about the mean, of entries divided by two to the power of ``exponent``.
     ``gaps`` counts the missing entries, whatever their weight.

@@ -19,7 +19,7 @@ TILE_ROWS = 65536
 """The largest number of rows whose features are computed and summed at once."""
 
 Part = Callable[[Any, Chunk], tuple[Any, ...]]
-"""What is summed over the features of a chunk: tensors that stay on the device, and small NumPy arrays."""
+"""Computes the terms of a sum from the features of a chunk: tensors that stay on the device, and small arrays."""
 
 
 def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows, what: str) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ def part_of_chunk(chunk: Chunk, X: Tensor, tile: slice) -> Chunk:
 
 
 class RowValues:
-    """What a function makes of the features of rows that are sent to a device.
+    """The values of a function of features, for rows that are sent to a device.
 
     Parameters
     ----------

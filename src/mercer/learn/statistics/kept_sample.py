@@ -140,7 +140,7 @@ class Sampling:
 
 
 def _again(kind: type[Sampling], made_of: tuple[Any, ...], kept: KeptSample | None, seen: dict[int, int]) -> Sampling:
-    """Return the same, with a lock of its own."""
+    """Rebuild a sampling from a pickle, with a new lock."""
     other = kind(*made_of)
     other.kept, other.seen = kept, seen
     return other

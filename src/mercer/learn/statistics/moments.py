@@ -117,7 +117,7 @@ class Moments(NamedTuple):
         return Moments(gram, cross, squares, self.features[first], self.features[last], self.weight, self.rows)
 
     def faded(self, share: float) -> Moments:
-        """Return the same with every weight multiplied by a share; the number of rows does not change."""
+        """Return the moments with every weight multiplied by a share; the number of rows does not change."""
         return Moments(*(share * total for total in self))._replace(rows=self.rows)
 
     def squared_errors(self, coef: Matrix, offset: Matrix) -> Matrix:

@@ -1,1 +1,1 @@
-"""What is predicted: labels of classes, numbers, and the losses of numbers in their units."""
+"""The targets of predictions: labels of classes, numbers, and losses in the units of these numbers."""

@@ -1,4 +1,4 @@
-"""What a learner remembers about the table on which it was fitted: its columns, and how to recognise its rows."""
+"""The facts that a learner remembers about its training table: its columns, and how to recognise its rows."""
 
 from __future__ import annotations
 
