@@ -29,7 +29,7 @@ from .verification import Passed, Verification
 
 ERRORS = ("relative_frobenius", "max")
 FEWEST_ROWS = 32
-"""With fewer rows nothing can be measured, and the rules for the kernel decide."""
+"""With fewer rows errors cannot be measured, and the rules for the kernel decide."""
 JUDGED_ROWS, FRESH_ROWS = 1000, 2000
 """Rows that judge the pilot, and rows that verify its choice: at most a quarter and a third of the rows."""
 FINALISTS, NEAR = 4, 1.5
@@ -46,9 +46,9 @@ class TargetNotMetError(ValueError):
     Parameters
     ----------
     message : str
-        What was requested, and the best that was found.
+        The requested error, and the best one that was found.
     pilot : PilotTable
-        What was tried.
+        The trials.
     """
 
     def __init__(self, message: str, pilot: PilotTable):
@@ -90,7 +90,7 @@ class AutoMap(FeatureMap):
     map_ : FeatureMap
         The chosen map, fitted.
     pilot_ : PilotTable
-        What was tried: map, width, error with its interval, cost. It is empty for fewer than 32 rows, which are too few
+        The trials: map, width, error with its interval, cost. It is empty for fewer than 32 rows, which are too few
         to measure anything; :func:`mercer.feature_map` then decides.
     error_ : Estimate or None
         The error of the chosen map with its 95 % interval. With a target it was verified on fresh rows. Without one it
@@ -130,14 +130,14 @@ class AutoMap(FeatureMap):
     """
 
     description = MapDescription(
-        features="those of the map that suits the kernel and the rows best",
+        features="the features of the map that suits the kernel and the rows best",
         kernels="all of `mercer.kernels`",
         when="you know the tolerable error, but neither map nor width",
-        cost="that of the chosen map",
+        cost="the cost of the chosen map",
         variance="no",
         over=True,
     )
-    construction: ClassVar[type[Construction]] = Construction  # type: ignore[type-abstract]  # it has none of its own
+    construction: ClassVar[type[Construction]] = Construction  # type: ignore[type-abstract]  # the chosen map has one
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"error": ERRORS}
 
     map_: FeatureMap
@@ -227,7 +227,7 @@ class AutoMap(FeatureMap):
 
     def _budget(self) -> Budget:
         seconds = self.time_budget
-        if seconds is None:  # a requested width is used whatever it costs
+        if seconds is None:  # a requested width is used at any cost
             alone = self.n_components is not None and self.target_error is None
             seconds = math.inf if alone else SEARCH_SECONDS
         memory = math.inf if self.memory_budget is None else float(as_bytes(self.memory_budget))
@@ -358,17 +358,17 @@ class AutoMap(FeatureMap):
             table,
         )
 
-    # -- what was chosen -----------------------------------------------------------------------------------------------
+    # -- the choice -----------------------------------------------------------------------------------------------
 
     def adopt_choice(self, map: FeatureMap, pilot: PilotTable) -> None:
-        """Take over a fitted map, and what was tried before it was chosen.
+        """Adopt a fitted map as the choice, with the trials that led to it.
 
         Parameters
         ----------
         map : FeatureMap
             The chosen map, fitted.
         pilot : PilotTable
-            What was tried.
+            The trials.
         """
         self.n_features_in_ = map.n_features_in_
         if hasattr(self, "feature_names_in_"):
@@ -384,7 +384,7 @@ class AutoMap(FeatureMap):
         return Estimate(chosen.error, chosen.low, chosen.high)
 
     def plot(self) -> Any:
-        """Plot what was tried: error against width, and error against cost.
+        """Plot the trials: error against width, and error against cost.
 
         Returns
         -------

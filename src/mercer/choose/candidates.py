@@ -12,7 +12,7 @@ from ..kernels import Kernel, parse
 from ..kernels.bandwidth import RULES
 
 LENGTHS = tuple(range(-3, 4))
-"""The lengths that are tried first, as base-2 logarithms of their ratio to the length that the kernel's rule finds."""
+"""The lengths that are tried first, as base-2 logarithms of their ratio to the length from the kernel's rule."""
 STEPS = (-1.0, -0.5, 0.5)
 """The distances of the neighbours of the best kernel from it, in the same units."""
 MEDIAN_ROWS = 500
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> tuple[str, str | None]:
-        """Its difference from other candidates, in words."""
+        """A key that identifies the candidate: its kernel and its scale."""
         return repr(self.kernel), self.family.scale
 
     def neighbours(self) -> list[Candidate]:
@@ -71,7 +71,7 @@ def families_of(kernels: Sequence[Any]) -> tuple[Kernel, ...]:
 
 
 def scales_of(kernel: Kernel, scale: str | None) -> tuple[str | None, ...]:
-    """Return how columns are scaled for a kernel: in both ways if that is left open."""
+    """Return the scalings of columns to try for a kernel: two of them if the scaling is left open."""
     if scale != "auto":
         return (scale,)
     return (None,) if kernel.domain_is_non_negative else ("standard", "minmax")

@@ -1,4 +1,4 @@
-"""Certificates: how far a fitted map is from its kernel on rows like these, with intervals, and what that changes."""
+"""Certificates: the error of a fitted map on rows like the given ones, and its effect on predictions."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ class MaximumError(NamedTuple):
 
 
 class PredictionChange(NamedTuple):
-    """How much the approximation changes kernel ridge regression, fitted to half of the sampled rows.
+    """The change that the approximation causes in kernel ridge regression, fitted to half of the sampled rows.
 
     Parameters
     ----------
     relative : Estimate
         The root mean square of the difference between the predictions with features and with the kernel itself, divided
-        by the root mean square of the latter, on the other half. The interval is about further rows to predict, with
-        the rows to learn from as they are.
+        by the root mean square of the latter, on the other half. The interval takes into account that other rows could
+        be predicted, but not that others could be learned from.
     rows : int
         The rows to learn from.
     alpha : float
@@ -110,7 +110,7 @@ class Certificate(NamedTuple):
     spectral : Estimate
         ||Z Z' - K|| / ||K|| in the spectral norm, with an interval.
     predictions : PredictionChange
-        How much predictions change.
+        The change of predictions.
     """
 
     map: str
@@ -176,8 +176,8 @@ def certify(
         What to predict: classes if there are at most 20 different values, otherwise numbers. None draws functions from
         the Gaussian process of the kernel.
     n_rows : int or None, default=None
-        The size of the kernel matrix to which the certificate applies; None means that of X. It matters for small
-        matrices, because of their diagonal.
+        The size of the kernel matrix to which the certificate applies; None means the number of rows of X. It matters
+        for small matrices, because of their diagonal.
     max_rows : int, default=1000
         The number of rows sampled from X. All of their pairs are examined.
     confidence : float, default=0.95
@@ -197,10 +197,11 @@ def certify(
     - The relative Frobenius error is a ratio of U-statistics over all pairs of the sampled rows, with an interval by
       the jackknife over rows. If a few rows cause all of the error (polynomials of heavy-tailed columns), the interval
       is long, and may even so be too short.
-    - The relative spectral error is that of the matrix of the sampled rows, corrected to ``n_rows`` by how halves of
-      the sample differ from the whole (its bias falls in proportion to one over the number of rows), with the jackknife
-      of the leading eigenvalues. This is accurate to first order if the leading eigenvalues are well separated. It is
-      no bound on the error of a matrix of another distribution, nor on eigenvalues after the first.
+    - The relative spectral error is computed for the matrix of the sampled rows and corrected to ``n_rows`` by
+    comparing halves of the sample with the whole (its bias falls in proportion to one over the number of rows); the
+    interval is from the jackknife of the leading eigenvalues. This is accurate to first order if the leading
+    eigenvalues are well separated. It does not bound the error for rows of another distribution, or of eigenvalues
+    after the first.
     - For the largest absolute error, a sample can only tell how many pairs of new rows exceed a bound; see
       :class:`~mercer.choose.MaximumError`.
     - Predictions of kernel ridge regression with the features are compared with those of the kernel itself.
@@ -336,7 +337,8 @@ def _predictions(
 def _targets(K: Matrix, y: Any, rng: Stream) -> tuple[bool, Matrix]:
     """Return whether targets are classes, and their columns."""
     if y is None:
-        # The symmetric root of K: unlike eigenvectors, whose signs LAPACK is free to choose, it is the same everywhere.
+        # The symmetric root of K is the same on every machine, unlike eigenvectors, whose signs LAPACK is free to
+        # choose.
         values, vectors = eigh(K)
         normals = rng.child("functions").normals((len(K), FUNCTIONS))
         return False, vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * (vectors.T @ normals))

@@ -1,4 +1,4 @@
-"""How a kernel sees rows, and what to do about it, in plain words."""
+"""Diagnosis of a kernel on given rows in plain words: similarities, bandwidth and columns, with advice."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Finding:
     serious : bool
         Whether something should be done about it.
     words : str
-        What was found.
+        The result of the examination.
     advice : str, default=""
         What to do about it; empty if nothing has to be done.
     """
@@ -157,8 +157,8 @@ def diagnose(
     r"""Describe how a kernel sees rows, and what to do about it, in plain words.
 
     It examines the effective dimension of the kernel matrix; the bandwidth (with a target, by the leave-one-out error
-    of kernel ridge regression at other lengths); and the columns: scales, constants, duplicates, tails. Rows are used
-    as they are: scale them first if the kernel is to see scaled ones.
+    of kernel ridge regression at other lengths); and the columns: scales, constants, duplicates, tails. Rows are not
+    prepared: if the kernel will be used on scaled rows, scale them first.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def _dimension(values: NDArray[np.float64], dimension: float) -> list[Finding]:
 
 def _bandwidth(kernel: Kernel, X: Any, similarity: float, targets: Matrix | None) -> list[Finding]:
     words = f"the median similarity of two rows is {similarity:.3g}"
-    if targets is not None:  # targets are a better guide than distances
+    if targets is not None:  # targets say more about the bandwidth than distances do
         step = -(-X.shape[0] // LENGTH_ROWS)
         return _lengths(kernel, X[::step], targets[::step] - targets[::step].mean(axis=0), words)
     if kernel.is_shift_invariant and similarity < UNLIKE:
@@ -407,7 +407,7 @@ def _scales(X: Any, names: list[str], kernel: Kernel) -> list[Finding]:
 
 
 def _listed(places: NDArray[np.int64], names: list[str], what: str) -> str:
-    """Return some columns by name, with what they share."""
+    """Return a sentence that names some columns and says what they have in common."""
     shown = ", ".join(names[place] for place in places[:3])
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return f"{shown}{more} {what if len(places) == 1 else what.replace('is ', 'are ').replace('has ', 'have ')}"
@@ -453,6 +453,9 @@ def _tails(X: Any, names: list[str]) -> list[Finding]:
     )
     return [
         Finding(
-            "tails", True, words, "use logarithms or ranks, or clip them: such rows resemble no others under any kernel"
+            "tails",
+            True,
+            words,
+            "use logarithms or ranks, or clip them: under any kernel, such rows are unlike all others",
         )
     ]

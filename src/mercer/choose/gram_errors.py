@@ -21,7 +21,7 @@ TAIL_SHARE = 0.1
 """The number of largest row maxima that show how fast the tail of the errors falls."""
 FEWEST_IN_TAIL = 5
 FEWEST_FREEDOMS = 4.0
-"""The fewest degrees of freedom; with fewer, an interval only says that a few rows cause all of the error."""
+"""The smallest number of degrees of freedom; with fewer, a few rows cause all of the error."""
 LARGEST_LOGARITHM = 700.0
 
 
@@ -209,6 +209,6 @@ def gram_errors(map: FeatureMap, X: Any, K: NDArray[Any] | None = None) -> GramE
 
 
 def plain_features(map: FeatureMap, X: Any) -> NDArray[Any]:
-    """Return features as a NumPy array or a CSR matrix, whatever ``set_output`` and the rows turn them into."""
+    """Return features as a NumPy array or a CSR matrix, whatever ``set_output`` and the type of the rows say."""
     Z = map.transform(X)
     return to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)

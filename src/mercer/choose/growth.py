@@ -1,4 +1,4 @@
-"""The model of a search, fitted to all rows with more and more features as long as there is time."""
+"""Fits of a search's model to all rows, with more and more features as long as there is time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .learner_choice import learner_for
 from .time_budget import OutOfTimeError
 
 FIRST_FIT = 0.4
-"""The share of the time left that the first fit of the model may take, which trials predict only roughly."""
+"""The share of the remaining time that the first fit may take; trials predict its time only roughly."""
 LEAST_WIDTH = 64
 """The first fit has at least this many features, however little time there is."""
 SURE = 1.15

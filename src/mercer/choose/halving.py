@@ -102,7 +102,7 @@ class Trial(NamedTuple):
 
     @property
     def scaling(self) -> str:
-        """How columns were scaled, in words."""
+        """The scaling of columns, in words."""
         return (self.scale or "none") + (", learned" if self.learned_columns else "")
 
 
@@ -126,7 +126,7 @@ class Sample(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What all trials have in common."""
+    """The settings that all trials have in common."""
 
     map: Any
     seed: int
@@ -161,7 +161,7 @@ class Halving:
     sample : Sample
         The rows of the trials.
     setting : Setting
-        What all trials have in common.
+        The settings that all trials have in common.
     """
 
     def __init__(self, candidates: Sequence[Candidate], rounds: Sequence[Round], sample: Sample, setting: Setting):
@@ -240,7 +240,7 @@ def tried(
             found[place.start] = least_squares(entered[place.start], one, sample, setting)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # candidates may well be unsuitable, which their scores show
+        warnings.simplefilter("ignore")  # warnings about unsuitable candidates are not needed: their scores show it
         run_tiles(work, len(entered), 1, setting.n_jobs)
     return [(candidate, *trial) for candidate, trial in zip(entered, found, strict=True) if trial is not None]
 

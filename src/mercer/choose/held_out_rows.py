@@ -1,4 +1,4 @@
-"""Rows without some of them, which are held out to judge what is learned from the others."""
+"""Rows from which some are left out, on which maps fitted to the others are judged."""
 
 from __future__ import annotations
 

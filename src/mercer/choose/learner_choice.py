@@ -38,7 +38,7 @@ class Task(NamedTuple):
 
 
 def task_of(table: Table, asked: str = "auto") -> Task:
-    """Tell whether the targets of a table are classes or numbers.
+    """Decide whether the targets of a table are classes or numbers.
 
     Text and truth values are classes, and so are integers (and floats with integer values) with at most 20 different
     values; everything else is numbers. Text that looks like numbers or dates, and that is hardly ever the same in two
@@ -84,8 +84,8 @@ def task_of(table: Table, asked: str = "auto") -> Task:
             values = set(y.ravel().tolist())
             if like is not None and len(values) > max(MOST_CLASSES, y.size // 2):
                 raise ValueError(
-                    f"the target is text that looks like {like}; if each of its values is a class, ask for "
-                    "classification"
+                    f"the target is text that looks like {like}; if each of its values is a class, request "
+                    f"classification"
                 )
             if like is not None:
                 warnings.warn(
@@ -109,7 +109,7 @@ def text_disguise(y: Any) -> str | None:
 
 
 def check_class_weight(task: str, class_weight: ClassWeightArgument) -> None:
-    """Raise an error if classes are weighted although there are none."""
+    """Raise an error if ``class_weight`` is given for a task without classes."""
     if task == "regression" and class_weight is not None:
         raise ValueError(f"class_weight is for classification, found the task 'regression' and {class_weight!r}")
 
@@ -155,7 +155,7 @@ def learner_for(
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
-        What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
+        How levels that ``fit`` has not seen are treated; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     columns : {"auto", "learned"} or None, default="auto"
@@ -176,7 +176,7 @@ def learner_for(
     epsilon : float, default=0.1
         The width of the epsilon-insensitive loss of a regressor.
     deviations : bool, default=False
-        Whether a regressor keeps what is needed for standard deviations of predictions, 8 D^2 bytes.
+        Whether a regressor keeps the sums from which standard deviations of predictions follow, 8 D^2 bytes.
     memory : int, str or None, default=None
         The largest amount of memory for features if the loss is minimised iteratively; see
         :class:`mercer.KernelClassifier`.

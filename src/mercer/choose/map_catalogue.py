@@ -1,4 +1,4 @@
-"""Every map: the kernels that it supports, when to use it, and the cost per row."""
+"""The catalogue of maps: the kernels that each supports, when to use it, and its cost per row."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class PilotTrial(NamedTuple):
 
 
 class PilotTable(NamedTuple):
-    """What was tried, in order.
+    """The trials of a pilot, in order.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class PilotTable(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """What a choice may cost; infinity means no limit."""
+    """The limits on the cost of a choice; infinity means no limit."""
 
     operations: float
     bytes: float
@@ -130,7 +130,7 @@ class Budget(NamedTuple):
 
 
 class Candidate:
-    """A map with what is known about its error.
+    """A map, and a model of its error at other widths.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class Pilot:
     error : {"relative_frobenius", "max"}
         The kind of error.
     budget : Budget
-        What the choice may cost.
+        The limits on the cost of the choice.
     seed : int
         The seed.
     n_jobs : int or None
@@ -285,7 +285,9 @@ class Pilot:
         map = candidate.at(width).set_params(n_jobs=self._n_jobs)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # narrow maps warn about what is measured here
+                warnings.simplefilter(
+                    "ignore", UserWarning
+                )  # narrow maps warn about large errors, which are measured here
                 map.fit_rows(self._taught(width), self._seed)
                 found = self.judge(map)
         except (ValueError, MemoryError):
@@ -313,7 +315,7 @@ class Pilot:
         return errors.relative(self._size, confidence)
 
     def _taught(self, width: int) -> Rows:
-        """Return rows for fitting a map: a sample, the same for all maps of a width."""
+        """Return a sample of rows for fitting a map, which is the same for all maps of a width."""
         count = max(TAUGHT_ROWS, 3 * width)
         if self._sample is None or (self._sample.n_rows < count and self._sample.n_rows < self._rows.n_rows):
             self._sample = ArrayRows(self._rows.sample(count), Stream(self._seed, "AutoMap", "pilot"))

@@ -1,4 +1,4 @@
-"""The picture of a pilot: what was tried, against width and against cost."""
+"""The picture of a pilot: the errors of its trials against width and against cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def draw_pilot(pilot: PilotTable) -> Any:
     Parameters
     ----------
     pilot : PilotTable
-        What was tried.
+        The trials.
 
     Returns
     -------

@@ -75,7 +75,7 @@ class Tried(NamedTuple):
     variant: Variant
     trial: Trial
     errors: Matrix
-    """What each held-out row contributes to the error."""
+    """The contribution of each held-out row to the error."""
 
 
 def better_in_both_halves(errors: Matrix, other: Matrix, by: float) -> bool:
@@ -129,7 +129,7 @@ class PilotSearch:
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
-        What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
+        How levels that ``fit`` has not seen are treated; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     memory : int, str or None, default=None
@@ -216,7 +216,7 @@ class PilotSearch:
         self._asked: Matrix | None = None
         """The contributions of the confirmation rows to the error of the best machine so far."""
 
-    # -- what is to be done --------------------------------------------------------------------------------------------
+    # -- sizes and plans --------------------------------------------------------------------------------------------
 
     @property
     def n_drawn(self) -> int:
@@ -288,7 +288,7 @@ class PilotSearch:
 
     @cached_property
     def _columns_of_all(self) -> Preparation:
-        """What is learned about the columns of all rows, above all their levels, without using targets."""
+        """The facts about the columns of all rows, above all their levels, that are found without using targets."""
         learner = self._default()
         with without_warnings():
             return learner.columns_learned(learner.table_to_fit(self.table))
@@ -404,7 +404,7 @@ class PilotSearch:
         self._names, self._tried = set(), []
         return self._fitted(default._replace(variant=first), first, self.trials[-1].round or 1)
 
-    # -- the last word -------------------------------------------------------------------------------------------------
+    # -- confirmation -------------------------------------------------------------------------------------------------
 
     def _confirmed(self, default: Tried, winner: Variant | None) -> Variant | None:
         """Return the machine of this lap that is better than the best so far on rows that the search has not used."""
@@ -453,7 +453,7 @@ class PilotSearch:
                 raise OutOfTimeError
 
         context = FitContext(progress=tick, preparation=self._columns_of_all)
-        with without_warnings():  # the fit to all rows issues its own
+        with without_warnings():  # the fit to all rows issues its own warnings
             model = learner.fit_table(learner.table_to_fit(self._searched), context)
         tick(None)
         self._plain = self._columns_of_all.rescaled(model.preparation_.scale)
@@ -598,7 +598,7 @@ class PilotSearch:
         return seconds_like(self.trials, self._searched.n_rows, features, loss)
 
     def _answer_seconds(self, trial: Trial) -> float:
-        """About how long the rows with the last word take to answer about a machine like this."""
+        """Return about how many seconds the confirmation of a machine like this takes."""
         grown = work_of(self.n_drawn - self.n_held, trial.features) / work_of(self.n_searched, trial.features)
         return SURE * trial.seconds * max(1.0, grown)
 

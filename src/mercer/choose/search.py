@@ -46,7 +46,7 @@ class Tuned(NamedTuple):
     fits : list of Trial
         The fits of the model, each with more features than the previous one, or with another kernel or loss.
     notes : list of str
-        What was left out for lack of time, in words.
+        The steps that were left out for lack of time, in words.
     """
 
     model: Any
@@ -104,7 +104,7 @@ class Search(Growth):
     missing : {"auto", "error", "mean", "indicator"}, default="auto"
         How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
-        What is done about levels that ``fit`` has not seen; see :class:`mercer.KernelClassifier`.
+        How levels that ``fit`` has not seen are treated; see :class:`mercer.KernelClassifier`.
     dates : {"number", "parts"}, default="number"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     memory : int, str or None, default=None
@@ -191,7 +191,7 @@ class Search(Growth):
 
     @property
     def scales(self) -> list[str | None]:
-        """Every scale that some kernel asks for, once."""
+        """The distinct scales that kernels request."""
         return list(dict.fromkeys(scale for kernel in self.kernels for scale in scales_of(kernel, self.scale)))
 
     def plan(self, n_rows: int | None = None) -> list[Round]:
@@ -364,7 +364,7 @@ def check_search(
     rounds: Any,
     seconds: float | None,
 ) -> None:
-    """Refuse arguments that no search can have."""
+    """Refuse arguments that are invalid for any search."""
     check_choice("task", task, TASKS[1:])
     if not isinstance(map, str):
         raise TypeError(f"map must be 'auto' or the name of a map, since its kernel is searched, found {map!r}")

@@ -1,4 +1,4 @@
-"""The time that work may take."""
+"""A clock that limits the time of a search."""
 
 from __future__ import annotations
 

@@ -78,12 +78,12 @@ def tune(
     """Search for the best model for rows in the available time, and fit it to all of them.
 
     This is the way to start with new data: it requires no knowledge about kernels. It does what ``mercer tune`` does,
-    except that no rows are held out of the model: set some aside to score it. The search starts from the learner with
-    its defaults and changes one thing at a time (kernel, bandwidth, scales of columns, penalty, loss, number of
-    features) on three quarters of the rows; the others show what helps. :class:`mercer.choose.PilotSearch` has the
-    details. The best model is then fitted to all rows. It is never one that was worse on the held-out rows than the
-    learner with its defaults. If kernels are given, the best of them is found by successive halving
-    (:class:`mercer.choose.Search`).
+    except that the final model is fitted to all rows: set some aside beforehand to score it. The search starts from the
+    learner with its defaults and changes one thing at a time (kernel, bandwidth, scales of columns, penalty, loss,
+    number of features) on three quarters of the rows; the others show which changes help.
+    :class:`mercer.choose.PilotSearch` has the details. The best model is then fitted to all rows. It is never one that
+    was worse on the held-out rows than the learner with its defaults. If kernels are given, the best of them is found
+    by successive halving (:class:`mercer.choose.Search`).
 
     Parameters
     ----------

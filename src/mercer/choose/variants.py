@@ -38,7 +38,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> tuple[object, ...]:
-        """Its difference from other machines, in words."""
+        """A key that identifies the machine: the variant with its numbers rounded."""
         gamma, penalty = (float(f"{number:.{DIGITS}g}") for number in (self.gamma, self.penalty))
         return self._replace(gamma=gamma, penalty=penalty)
 

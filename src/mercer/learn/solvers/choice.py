@@ -135,7 +135,7 @@ def landmark_cost(n_rows: int, width: int, n_columns: int, passes: float = LANDM
 
 
 def penalised_landmark_cost(n_rows: int, width: int, n_columns: int, alpha: float) -> float:
-    """Return the same if the penalty is known: the smaller it is, the more steps are needed.
+    """Return the operations of that method if the penalty is known: the smaller it is, the more steps are needed.
 
     The number of conjugate gradient steps grows with the square root of the condition number, which is proportional to
     C, until Hessians are computed.
@@ -210,7 +210,7 @@ def is_wide(extent: Extent, squared: bool, memory: int | None) -> bool:
     squared : bool
         Whether the loss is the squared loss.
     memory : int or None
-        The most bytes that it may take; None is what the machine has.
+        The largest number of bytes that it may take; None means the memory of the machine.
     """
     most = physical_memory() if memory is None else memory
     if most is not None and extent.wide(squared) > most:
@@ -295,7 +295,7 @@ def is_cheaper_exactly(
         The smallest penalty relative to squared errors; infinity if it is chosen from values that suit the kernel
         matrix.
     memory : int or None
-        The most bytes that it may take; None is what the machine has.
+        The largest number of bytes that it may take; None means the memory of the machine.
     """
     map, squared = expected_map(model, extent.n_rows), model.loss == "squared"
     kernel = parsed(map.kernel)
@@ -320,9 +320,9 @@ def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool
     ----------
     model : LinearMachine
     extent : Extent
-        How large its fit is.
+        The size of its fit.
     memory : int or None
-        The most bytes that it may take; None is what the machine has.
+        The largest number of bytes that it may take; None means the memory of the machine.
     """
     if model.solver == "wide":
         return True

@@ -36,13 +36,13 @@ STEPS, NEWTON_PASSES, ACTIVE = 25, 35, 0.125
 Steps grow with the square root of the curvature, which measures how badly conditioned the problem is.
 """
 MARGIN = 1.5
-"""How much cheaper this method must look to be used, since its number of steps is less certain."""
+"""The factor by which this method must seem cheaper to be used, since its number of steps is less certain."""
 STEPS_FOR_ONE = 5
 """The number of steps allowed in place of one step of Newton's method."""
 
 
 class Descent(Newton):
-    """The same minimisation by nonlinear conjugate gradients.
+    """A minimisation of the same objective as :class:`Newton`, by nonlinear conjugate gradients.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ LEAST_SHIFT = 1e-7
 ROUNDING = 8.0
 """A multiple of the trace, in units of the last place, that exceeds the rounding errors of eigenvalues of sums."""
 FORCING = 0.1
-"""How far conjugate gradients reduce the gradient of a Newton step's quadratic model, in the preconditioner's norm."""
+"""Conjugate gradients reduce the gradient of a Newton step's model by this factor, in the preconditioner's norm."""
 SLOWED = 0.25
 """Steps continue while one lowers the model by more than this share of the average step."""
 FARTHEST = 1e3
@@ -70,7 +70,7 @@ STILL = 4
 
 
 class Report(NamedTuple):
-    """How a solver converged."""
+    """The report of a solver about its convergence."""
 
     converged: bool
     n_iter: int

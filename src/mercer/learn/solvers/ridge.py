@@ -136,7 +136,7 @@ class Path(NamedTuple):
         """Return the sum of squared residuals, for every target."""
         shrunk = self.shrunk(alpha)
         explained = (self.turned**2 * (shrunk * (2.0 - self.values * shrunk))[:, None]).sum(axis=0)
-        # The difference of two nearly equal numbers is rounding, which must not decide between alphas.
+        # The difference of two nearly equal numbers consists of rounding errors, which must not decide between alphas.
         return np.maximum(self.squares - explained, ROUNDING * self.squares)
 
     def objective(self, alpha: float) -> float:
@@ -164,7 +164,7 @@ def best_of(scores: Matrix, spread: Matrix) -> int:
 
 
 class LeaveOneOut(NamedTuple):
-    """What the pass for leave-one-out errors needs."""
+    """The quantities from which a pass over the rows computes leave-one-out errors."""
 
     path: Path
     alphas: Matrix
@@ -180,13 +180,13 @@ class LeaveOneOut(NamedTuple):
         return self.errors_of_turned(self.turned(Z), Y, w)
 
     def errors_of_turned(self, turned: Matrix, Y: Matrix, w: Matrix) -> Matrix:
-        """Return the same for rows whose features are rotated already, which takes most of the time."""
+        """Return the errors of rows whose features are rotated already, which takes most of the time."""
         residuals, leverage = self.residuals_and_leverages(turned, Y, w)
         with np.errstate(divide="ignore", invalid="ignore"):
             return residuals / np.maximum(1.0 - leverage, 0.0)[:, :, None]
 
     def on(self, device: Device | None) -> LeaveOneOut | DeviceLeaveOneOut:
-        """Return the same for features on a device; this object itself if there is none."""
+        """Return an object that computes these errors on a device, or this object if there is no device."""
         return self if device is None else DeviceLeaveOneOut(device, self)
 
     @property
@@ -232,7 +232,7 @@ class LeaveOneOut(NamedTuple):
 
 
 class DeviceLeaveOneOut:
-    """The same for features on a device.
+    """Leave-one-out errors for features on a device.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class KernelMatrix(Protocol):
         ...
 
     def times(self, B: Matrix) -> Matrix:
-        """K B."""
+        """Return K B."""
         ...
 
 

@@ -99,7 +99,7 @@ class Triangular:
         return self.solve_transposed(self.solve(B))
 
     def times(self, B: Values) -> Values:
-        """L B."""
+        """Return L B."""
         X = np.empty_like(B)
         for block in blocks(len(self)):
             X[block] = (
@@ -108,7 +108,7 @@ class Triangular:
         return X
 
     def transposed_times(self, B: Values) -> Values:
-        """L' B."""
+        """Return L' B."""
         X = np.empty_like(B)
         for block in blocks(len(self)):
             X[block] = (

@@ -214,12 +214,12 @@ class WideRidge(Newton):
         return turned, following, lost
 
     def _values(self, V: Matrix) -> Values:
-        """Z V."""
+        """Return Z V."""
         padded = np.vstack([V, np.zeros((1, V.shape[1]))]) if self.design.intercept else V
         return self.design.products(padded, "decision values")
 
     def _objective(self, W: Matrix, F: Matrix, offset: Matrix) -> Matrix:
-        """That of every task."""
+        """Return the objective of every task."""
         return 0.5 * self.by_task(W**2) + self.loss.value(F + offset)
 
     def _balanced(self, residual: Matrix) -> tuple[Matrix, Matrix]:
@@ -231,14 +231,14 @@ class WideRidge(Newton):
         return residual - self.roots * offset, offset
 
     def _balancing(self, turned: Matrix, border: Matrix | None) -> Matrix:
-        """Without what would make coefficients of rows add up to something, as intercepts do not let them."""
+        """Remove from preconditioned residuals the part that would keep coefficients of rows from adding up to 0."""
         if border is None:
             return turned
         total = np.maximum((self.roots * border).sum(axis=0), float(np.finfo(np.float64).tiny))
         return turned - border * ((self.roots * turned).sum(axis=0) / total)
 
     def _in_vain(self) -> bool:
-        """Whether the last steps have brought the gap down no more, as far as numbers can tell."""
+        """Return whether the last steps have no longer reduced the gap, up to rounding."""
         eps = float(np.finfo(self.design.dtype).eps)
         return len(self.gaps) > STILL and self.gaps[-1] <= eps and self.gaps[-1] >= min(self.gaps[:-STILL])
 
@@ -259,7 +259,7 @@ class WideRidge(Newton):
             checkpoint.anew("iterate", kept)
 
     def _begun(self) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix, list[float]]:
-        """Where steps start or continue: coefficients of rows, decision values, coefficients, last direction."""
+        """Return the state from which steps start or continue: coefficients of rows, decision values and so on."""
         n, k = self.goal.shape
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is None or "iterate" not in checkpoint.found:

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 WIDE, SUMMARISED = 2048, 256
-"""More columns than the first are summarised as many at a time as the second."""
+"""If there are more columns than the first number, they are summarised in groups of the second."""
 MODERATE = 400
 """Numbers from 2^-400 to 2^400 have squares whose sums neither overflow nor vanish; others are divided first."""
 NOTHING = -3000
-"""The exponent of columns of zeros alone, which gives way to any other."""
+"""The exponent of columns that contain only zeros; joined with any other exponent, it is ignored."""
 
 Vector = NDArray[np.float64]
 
@@ -45,7 +45,9 @@ def summarise(X: Any, weight: Vector | None) -> Summary:
     n, width = X.shape
     if sp.issparse(X):
         return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
-    if width > WIDE:  # some columns at a time: what is made on the way is several times as large as they are
+    if (
+        width > WIDE
+    ):  # some columns at a time, because intermediate results take several times as much memory as they do
         parts = [summarise(X[:, start : start + SUMMARISED], weight) for start in range(0, width, SUMMARISED)]
         return Summary(*(np.concatenate(one) for one in zip(*parts, strict=True)))
     values = X.astype(np.float64)

@@ -87,7 +87,7 @@ class Sums:
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """Consecutive chunks as one, without their rows, which are on the device."""
+    """Return consecutive chunks as one, without their rows, which are on the device."""
     if len(chunks) == 1:
         return chunks[0]
     y = None if chunks[0].y is None else np.concatenate([np.asarray(chunk.y) for chunk in chunks])
@@ -125,7 +125,7 @@ class RowValues:
 
     @classmethod
     def linear(cls, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any) -> RowValues:
-        """<coef, z> for coefficients of shape (n_columns, n_features)."""
+        """Return <coef, z> as a function of rows, for coefficients of shape (n_columns, n_features)."""
         columns = device.sent(coef.T, dtype)
         return cls(device, map, lambda Z: Z @ columns, len(coef), dtype)
 

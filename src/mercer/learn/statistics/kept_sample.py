@@ -25,10 +25,10 @@ class KeptSample(NamedTuple):
     Attributes
     ----------
     keys : ndarray of shape (n_kept,)
-        Their random numbers between 0 and 1, in increasing order.
+        The random numbers of these rows, between 0 and 1, in increasing order.
     features : ndarray of shape (n_kept, D)
     left : ndarray of shape (n_kept,)
-        What features leave of k(x, x).
+        The part of k(x, x) that the features miss.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Sampling:
     without : ndarray of int or None
         The numbers of rows to leave out.
     left : callable
-        What features leave of k(x, x), as a function of prepared rows and their features.
+        Returns the part of k(x, x) that features miss, given prepared rows and their features.
 
     Attributes
     ----------

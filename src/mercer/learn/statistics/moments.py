@@ -88,7 +88,7 @@ class Moments(NamedTuple):
         gram = scaled.T @ scaled
         cross = (scaled.T @ (deviations * root[:, None]).astype(Z.dtype)).astype(np.float64)
         cross += np.outer(features, mean)
-        with np.errstate(over="ignore"):  # told of where they are needed
+        with np.errstate(over="ignore"):  # reported where the moments are used
             squares = (deviations * w[:, None]).T @ deviations + total * np.outer(mean, mean)
         return cls(gram, cross, squares, features, targets, np.array([total]), np.array([float(len(Z))]))
 

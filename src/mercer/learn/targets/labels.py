@@ -24,7 +24,7 @@ Classes = NDArray[Any] | list[NDArray[Any]]
 
 
 class Tasks:
-    """What is predicted for a row: one class, or one for every column of y.
+    """The classes to predict: one for each row, or one for each column of y.
 
     Two classes have one column of decision values, positive for the second; more have one each. The columns of several
     tasks are concatenated.

@@ -51,7 +51,7 @@ class AllTargets(Need):
         self._parts += later._parts
 
     def found(self) -> tuple[Matrix, Matrix]:
-        """Targets, one column each, and weights, after a scan."""
+        """Return targets, one column each, and weights, after a scan."""
         y = np.concatenate([y for y, _ in self._parts])
         weight = np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in self._parts])
         return y.reshape(len(y), -1), weight

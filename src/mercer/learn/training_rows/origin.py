@@ -22,7 +22,7 @@ FIRST_ROWS = 16
 
 
 def remember(model: Any, X: Any) -> None:
-    """Let a learner remember what it should about its rows."""
+    """Record on a learner by which fingerprints it can recognise its training rows."""
     X = X.source if isinstance(X, PartitionedFiles) else X
     model.target_name_ = X.target_name if isinstance(X, Table) else None
     model.weight_name_ = X.weight_name if isinstance(X, Table) else None

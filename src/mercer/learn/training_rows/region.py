@@ -96,7 +96,7 @@ class Region(NamedTuple):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         without = np.bincount(rows, stored - zeros[X.indices], minlength=X.shape[0])
         found = zeros.sum() + without
-        # The difference of two equal sums is rounding.
+        # The difference of two equal sums is only rounding.
         return np.where(found > 1e-12 * zeros.sum(), found, 0.0)
 
 
@@ -116,7 +116,7 @@ class Extremes:
         self.targets: Region | None = None
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Yield the same chunks; those that were seen in an earlier pass add nothing."""
+        """Yield chunks unchanged and observe them; those that were seen in an earlier pass add nothing."""
         for chunk in chunks:
             if chunk.first <= self.n_seen < chunk.last:
                 self._update(chunk)
