@@ -35,7 +35,7 @@ from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
 from .left_out.calibration import KeptRows
-from .left_out.leverages import LeftOut
+from .left_out.gcv_check import GcvCheck
 from .machine import as_given, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
@@ -629,7 +629,7 @@ class MomentMachine(ColumnEffects, ABC):
         Z, *targets = rows
         own = left_out._replace(alphas=alphas[[place]]).residuals_and_leverages(left_out.turned(Z), *targets)[1]
         mean, variance = path.freedom(float(alphas[place])) / path.weight, path.squares / path.weight
-        check = LeftOut(errors, found.scores, variance, len(weight), mean, float(own.max()))
+        check = GcvCheck(errors, found.scores, variance, len(weight), mean, float(own.max()))
         check.warn(name, penalties, place)
 
     def _left_out_errors(

@@ -21,8 +21,7 @@ from ..targets.labels import checked_labels
 from .conformal_predictor import ConformalPredictor
 from .groups import known_codes, learned_groups, warn_of_small
 from .order_statistics import bound
-from .rows_in_memory import rows_in_memory
-from .splittable_rows import RowsHere, splittable
+from .splittable_rows import RowsHere, rows_in_memory, splittable
 
 Matrix = NDArray[np.float64]
 

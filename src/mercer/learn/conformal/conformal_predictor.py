@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._checks import check_probability
 from ..._random import RandomState, Stream, as_seed
 from ..passes.fit_tasks import TellsCallbacks
-from .rows_in_memory import check_splittable
-from .splittable_rows import SplittableRows
+from .splittable_rows import SplittableRows, check_splittable
 
 
 class ConformalPredictor(MetaEstimatorMixin, TellsCallbacks, BaseEstimator):

@@ -24,8 +24,7 @@ from .conformal_predictor import ConformalPredictor
 from .groups import known_codes, learned_groups, warn_of_small
 from .left_out_machines import LeftOutMachines, without_each, without_folds
 from .order_statistics import bound, rank, smallest
-from .rows_in_memory import rows_in_memory
-from .splittable_rows import RowsHere, SplittableRows, splittable
+from .splittable_rows import RowsHere, SplittableRows, rows_in_memory, splittable
 
 Matrix = NDArray[np.float64]
 

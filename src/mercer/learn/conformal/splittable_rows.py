@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from ..._array import to_numpy
-from ...data import PartitionedTable
+from ..._array import is_foreign, to_numpy
+from ...data import PartitionedTable, Table
 from ...data.block import concatenated, part_of, stacked
+from ...data.frames import is_frame
 from ...scale import is_collection, table_of
 from ..argument_types import WeightArgument
-from .rows_in_memory import rows_in_memory
 
 Numbers = NDArray[np.integer[Any]]
 
@@ -94,3 +95,20 @@ class RowsOnCluster:
 def splittable(X: Any, y: Any, weight: WeightArgument) -> SplittableRows:
     """Return rows with their targets and weights, which can be split."""
     return RowsOnCluster(table_of(X, y, weight)) if is_collection(X) else RowsHere(X, y, weight)
+
+
+def rows_in_memory(X: Any) -> Any:
+    """Return rows from which some can be selected by number; a table is refused."""
+    if isinstance(X, Table):
+        raise TypeError("rows are selected by number: expected a matrix or a data frame in memory, found a table")
+    if is_frame(X):
+        return X
+    if sp.issparse(X):
+        return X.tocsr()
+    return to_numpy(X) if is_foreign(X) else np.asarray(X)
+
+
+def check_splittable(estimator: Any) -> None:
+    """Refuse an estimator that expects a square kernel matrix, whose columns would have to be split too."""
+    if estimator.__sklearn_tags__().input_tags.pairwise:
+        raise ValueError("rows of kernel='precomputed' cannot be set aside or left out: give the kernel and the rows")

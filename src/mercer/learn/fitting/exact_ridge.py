@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...maps import FeatureMap
 from ..argument_types import PenaltyArgument
-from ..left_out.leverages import LeftOut
+from ..left_out.gcv_check import GcvCheck
 from ..passes.fit_passes import Passes
 from ..solvers.ridge import RidgeEnd, best_of
 from ..solvers.row_ridge import RowRidge, RowSolution
@@ -94,7 +94,7 @@ def exact_ridge(
     if tried is not None and left_out_all is not None:
         leverages, total = solution.leverages(taken, weight[numbers]), float(weight.sum())
         variance, mean = ridge.spread() / total, float(leverages.sum()) / total
-        check = LeftOut(left_out_all, tried.scores, variance, len(numbers), mean, float(leverages.max()))
+        check = GcvCheck(left_out_all, tried.scores, variance, len(numbers), mean, float(leverages.max()))
         check.warn("alpha", tried.alphas, place)
     return ExactRidge(map, numbers, solution, taken, tried, ridge.end(taken, solution), ridge.spread())
 

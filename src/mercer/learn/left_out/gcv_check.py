@@ -23,7 +23,7 @@ NOTICEABLE = 0.01
 """The smallest difference of two errors that causes a warning, as a share of the standard deviation of the targets."""
 
 
-class LeftOut(NamedTuple):
+class GcvCheck(NamedTuple):
     """The errors, by leaving out rows one by one, of the penalties among which generalised cross-validation chooses.
 
     Parameters
