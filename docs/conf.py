@@ -31,6 +31,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_extensions", "_templates", "figures", "README.md", "**/*.ipynb"]
 suppress_warnings = ["config.cache"]
+smartquotes = False  # quotes are mostly those of values, as in "auto"
 
 # Markdown
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_block", "substitution", "html_image"]

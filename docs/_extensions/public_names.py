@@ -109,15 +109,16 @@ def find(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 # fmt: off
 HOOKS = frozenset((
-    "adopt", "array_layout", "asked_missing", "asked_scale", "bytes_needed", "can_be_exact", "check_arguments",
-    "check_arrays", "clips", "columns_learned", "construct", "construction", "construction_", "description", "device",
-    "domain_is_non_negative", "falls_back", "feature_blocks", "features_at", "features_of", "fit_rows", "fit_table",
-    "for_parts", "has_landmarks", "has_one_penalty", "has_one_target", "has_pilot", "has_probabilities",
-    "holds_all_features", "holds_rows", "is_deterministic", "is_precomputed", "is_prepared", "iterates",
-    "known_kernel", "learned_types", "linear_values", "log_odds", "matched_table", "may_iterate", "n_columns",
-    "observed", "precision_for", "predict_by", "predicted_region", "prepares_columns", "resolved_kernel", "settled",
-    "size_of_decisions", "size_of_predictions", "sums_suffice", "table_to_fit", "takes_objects", "treating_unknown",
-    "validated", "validated_pair", "width", "width_for",
+    "adopt", "array_layout", "asked_missing", "asked_scale", "asked_unknown", "bytes_needed", "can_be_exact",
+    "check_arguments", "check_arrays", "clips", "columns_learned", "construct", "construction", "construction_",
+    "description", "device", "domain_is_non_negative", "falls_back", "feature_blocks", "features_at", "features_of",
+    "fit_rows", "fit_table", "for_parts", "foreseen", "gives_kernel_values", "has_landmarks", "has_one_penalty",
+    "has_one_target", "has_pilot", "has_probabilities", "holds_all_features", "holds_rows", "is_deterministic",
+    "is_precomputed", "is_prepared", "iterates", "known_kernel", "learned_types", "linear_values", "log_odds",
+    "matched_table", "may_iterate", "n_columns", "observed", "precision_for", "predict_by", "predicted_region",
+    "prepares_columns", "resolved_kernel", "settled", "size_of_decisions", "size_of_predictions", "sums_suffice",
+    "table_to_fit", "takes_objects", "treating_unknown", "validated", "validated_pair", "values_on_device", "width",
+    "width_for",
 ))
 # fmt: on
 """Methods of estimators that other packages of Mercer call: the reference is for users, who do not."""
@@ -132,9 +133,41 @@ def skip(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: 
 
 
 def is_method_of_estimator(thing: Any) -> bool:
-    """Whether a method or property is defined by a map or a learner, and not, say, by a table."""
+    """Whether a method or property is defined by a map or a learner, and not, say, by a table.
+
+    Constants of a class do not know where they are defined; only maps and learners have some with the names of hooks.
+    """
+    if thing is None or isinstance(thing, (bool, str, tuple)):
+        return True
     home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", None)
     return str(home).startswith(("mercer.maps", "mercer.learn", "mercer.choose"))
+
+
+LINKED = ("mercer", "mercer.kernels", "mercer.learn", "mercer.stats")
+"""Packages whose classes are linked wherever a page names them."""
+
+ALSO_ELSEWHERE = ("KernelPCA",)
+"""Names of scikit-learn too, which are linked only where the package stands before them."""
+
+
+def link(app: Any, tree: Any, page: str) -> None:
+    """Let names of public classes in pages lead to the reference, where they stand alone or begin a call."""
+    if page.startswith("reference"):
+        return
+    classes = {
+        name: f"{package}.{name}"
+        for package in LINKED
+        for name in names(package)
+        if isclass(getattr(import_module(package), name))
+    }
+    found = app.env.get_domain("py").objects
+    for literal in list(tree.findall(nodes.literal)):
+        package, _, name = literal.astext().partition("(")[0].rpartition(".")
+        full = None if name in ALSO_ELSEWHERE and not package else classes.get(name)
+        if full in found and isinstance(literal.parent, (nodes.paragraph, nodes.entry, nodes.emphasis)):
+            target = found[full]
+            copy = literal.deepcopy()
+            literal.replace_self(make_refnode(app.builder, page, target.docname, target.node_id, copy, full))
 
 
 LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`_?)", re.DOTALL)
@@ -174,6 +207,7 @@ def escape(app: Any, what: str, name: str, thing: Any, options: Any, lines: list
 def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", write)
     app.connect("missing-reference", find)
+    app.connect("doctree-resolved", link)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", escape, priority=900)  # after numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}

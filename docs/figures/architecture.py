@@ -11,7 +11,7 @@ BOXES = {
     "kernel": (0.0, 1.4, "kernel\nwhat is approximated", "mercer.kernels"),
     "map": (2.6, 1.4, "construction\nthe mathematics", "mercer.maps"),
     "fitted": (5.2, 1.4, "fitted map\nparameters, read-only", "mercer.maps"),
-    "features": (7.8, 1.4, "features of a tile\nmade, used, thrown away", "csrc, mercer._array"),
+    "features": (7.8, 1.4, "features of a tile\nused, then discarded", "csrc, mercer._array"),
     "choice": (0.0, -0.2, "pilot\nwhat is left open", "mercer.learn.pilot"),
     "file": (2.6, -0.2, "model file\nno code in it", "mercer.persist"),
     "solve": (5.2, -0.2, "solver and loss\ncoefficients", "mercer.learn"),
@@ -23,20 +23,20 @@ ARROWS = (
     ("prepared", "tiles", ""),
     ("tiles", "features", ""),
     ("kernel", "map", ""),
-    ("map", "fitted", "draw(seed)"),
+    ("map", "fitted", "draw"),
     ("fitted", "features", "apply"),
     ("features", "sums", ""),
     ("sums", "solve", ""),
     ("solve", "file", ""),
     ("choice", "kernel", ""),
 )
-figure, axes = pyplot.subplots(figsize=(9.6, 4.4))
+figure, axes = pyplot.subplots(figsize=(8.2, 4.6))
 for x, y, text, home in BOXES.values():
     axes.add_patch(
         FancyBboxPatch((x, y), 2.05, 0.95, boxstyle="round,pad=0.06", facecolor="#eef4fa", edgecolor="#0072b2")
     )
-    axes.text(x + 1.02, y + 0.55, text, ha="center", va="center", fontsize=8.5)
-    axes.text(x + 1.02, y + 0.06, home, ha="center", va="center", fontsize=6.5, color="#0072b2", family="monospace")
+    axes.text(x + 1.02, y + 0.55, text, ha="center", va="center", fontsize=9)
+    axes.text(x + 1.02, y + 0.06, home, ha="center", va="center", fontsize=7, color="#0072b2", family="monospace")
 for start, end, label in ARROWS:
     (x, y, *_), (u, v, *_) = BOXES[start], BOXES[end]
     if v == y:
@@ -47,6 +47,6 @@ for start, end, label in ARROWS:
         first, last = ((x + 1.02, edge) for edge in edges)
     axes.add_patch(FancyArrowPatch(first, last, arrowstyle="-|>", mutation_scale=11, color="#59636e"))
     if label:
-        axes.text((first[0] + last[0]) / 2, first[1] + 0.14, label, ha="center", fontsize=7, color="#59636e")
+        axes.text((first[0] + last[0]) / 2, first[1] + 0.14, label, ha="center", fontsize=7.5, color="#59636e")
 axes.set(xlim=(-0.2, 10.1), ylim=(-0.45, 4.2))
 axes.axis("off")

@@ -25,4 +25,6 @@ axes.semilogy(degrees, simulated, "o", color="#1f2328", label=f"simulated, {SEED
 axes.semilogy(degrees, claimed, "--", color="#d55e00", label="the bound of Lemma 6")
 axes.set(xlabel="degree p", ylabel="D times the variance")
 axes.set_xticks(degrees)
+axes.set_yticks((2, 5, 10, 20, 30), ("2", "5", "10", "20", "30"))
+axes.minorticks_off()
 axes.legend()

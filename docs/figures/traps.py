@@ -13,6 +13,6 @@ scaled = (X - X.mean(0)) / X.std(0)
 kernel = mercer.kernels.Gaussian(0.3)
 figure, axes = pyplot.subplots(1, 2, figsize=(7, 3.4))
 for panel, rows, title in zip(axes, (X, scaled), ("one column in the thousands", "columns scaled"), strict=True):
-    panel.imshow(kernel(rows), vmin=0, vmax=1, cmap="viridis")
+    panel.imshow(kernel(rows), vmin=0, vmax=1, cmap="Blues")
     panel.set(title=title, xticks=[], yticks=[])
     panel.grid(visible=False)
