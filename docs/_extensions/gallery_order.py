@@ -8,7 +8,7 @@ FIRST = tuple(
         ("slow_svc", "mixed_columns", "best_map", "how_wrong", "tune_on_a_budget", "parquet_folder"),
         ("importances", "intervals", "quantiles", "uncertainty"),
         ("sparse_text", "histograms", "strings", "own_kernel"),
-        ("kernel_pca", "clusters", "novelty", "drift", "independence", "forgetting"),
+        ("kernel_pca", "clusters", "novelty", "drift", "independence", "forget_a_customer", "forgetting"),
         ("same_model_on_a_gpu", "digits", "demo"),
     )
     for name in group
