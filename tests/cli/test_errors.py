@@ -144,7 +144,7 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
         raise AttributeError("no such thing")
 
     monkeypatch.setattr(fit, "check_target", broken)
-    assert "AttributeError: no such thing; this should not happen" in fails("fit houses.csv --target price --dry-run")
+    assert "AttributeError: no such thing; this is a bug in mercer" in fails("fit houses.csv --target price --dry-run")
     assert isinstance(run("fit houses.csv --target price --dry-run --debug").exception, AttributeError)
 
 

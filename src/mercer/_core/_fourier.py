@@ -11,7 +11,7 @@ from ._arrays import REGISTER, check_blocks, check_power_of_two, checked, padded
 from ._library import kernel
 
 SMALLEST_BLOCK = 64
-"""The shortest transform that :func:`structured` can do: a few registers of the widest instruction set."""
+"""The length of the shortest transform of :func:`structured`: a few registers of the widest instruction set."""
 
 
 def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:

@@ -80,8 +80,8 @@ def _base_name(entry: _Entry) -> str:
 
 def _outdated(path: Path, why: str) -> ImportError:
     return ImportError(
-        f"the compiled core {path} does not belong to these Python files: {why}. Build it again with `make` or "
-        "`pip install --editable .`, or set MERCER_ISA=none to do without it",
+        f"the compiled core {path} does not belong to these Python files: {why}. Build it again with `make` or `pip "
+        f"install --editable .`, or set MERCER_ISA=none to run without it",
         path=os.fspath(path),
     )
 
@@ -151,7 +151,7 @@ AVAILABLE = ISA is not None
 def named(name: str) -> Any:
     """Return the function or struct with this name; the name of a kernel ends with its precision."""
     if _TABLE is None:
-        raise RuntimeError("mercer's compiled core is not loaded; ask mercer._core.AVAILABLE before calling it")
+        raise RuntimeError("mercer's compiled core is not loaded; check mercer._core.AVAILABLE before calling it")
     return _TABLE[name]
 
 

@@ -19,8 +19,8 @@ FAULTS = (
     "an index must not be negative, found {found!r}",
     "an index must have at most 18 digits, found {found!r}",
     "indices count from 1, found {found!r}: zero_based=True counts them from 0",
-    "indices must rise, found {found!r} after a larger one",
-    "an index must come once, found {found!r} again",
+    "indices must increase, found {found!r} after a larger one",
+    "an index must not be repeated, found {found!r} again",
     "expected a number after the colon, found {found!r}",
 )
 """The messages for faults, in the order of csrc/mercer.h."""

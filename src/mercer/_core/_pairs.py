@@ -60,14 +60,14 @@ def radial_values(
     """Write a function of the distances between rows and landmarks, in the precision of the rows.
 
     Distances come from inner products, so their error is the rounding of the squared norms: shift rows and landmarks to
-    their mean, and use :func:`radial` where that rounding is not small beside the width of the kernel.
+    their mean, and use :func:`radial` if that rounding is not small compared with the width of the kernel.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns), float32 or float64
         The rows, shifted.
     landmarks : Panels
-        The landmarks, shifted likewise, one per column.
+        The landmarks, shifted in the same way, one per column.
     norms : ndarray of shape (n_landmarks,)
         Their squared norms.
     shape : str

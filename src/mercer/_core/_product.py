@@ -29,7 +29,7 @@ def panels(matrix: NDArray[np.float64], dtype: DTypeLike, origin: NDArray[np.flo
     """Pack a matrix, stored by rows or by columns, for rows of this type; the origin is subtracted from each column."""
     (rows, columns), dtype = two_dimensional("the matrix", matrix), np.dtype(dtype)
     if rows == 0:
-        raise ValueError("the matrix must have a row at least, got none")
+        raise ValueError("the matrix must have at least one row, got none")
     by_rows = matrix.flags.c_contiguous
     address = checked("the matrix", matrix if by_rows else matrix.T, np.float64)
     origin = np.zeros(rows) if origin is None else origin

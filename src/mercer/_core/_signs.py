@@ -152,5 +152,5 @@ def _feature_arguments(products: SignProducts, dtype: np.dtype[Any]) -> tuple[in
 
 
 def _lines(count: int) -> NDArray[np.uint8]:
-    """Return memory for this many columns of a group of rows, wherever the first cache line starts."""
+    """Return memory for this many columns of a group of rows, with room to start at a cache line."""
     return np.empty(64 + 128 * count, dtype=np.uint8)

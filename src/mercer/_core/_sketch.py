@@ -152,7 +152,7 @@ def srht(
     scale : float
         The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of X
-        The output array; the width is 2 count or one less. Columns of a wider array will do.
+        The output array; the width is 2 count or one less. It may consist of columns of a wider array.
     constant : float, default=0.0
         An additional entry of every row, unless it is 0.
     scales : ndarray of shape (n_rows,), optional

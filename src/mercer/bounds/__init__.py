@@ -3,7 +3,7 @@ r"""The guarantees of the literature as functions, corrected where a paper is wr
 Every function returns a true bound on an error or on its probability, over the seeds of a map unless it says otherwise,
 or the number of features that brings the probability down to ``delta``. The only exception is
 :func:`pham_pagh_variance`, which states a false claim under the names of its authors. The bounds differ in what they
-know; the less they know, the larger they are:
+take into account: the less it is, the larger they are:
 
 - **A fitted projection and rows**: :func:`projection_residual` and :func:`projection_error` (Nystrom, TEFM) hold with
   certainty, and are exact on the diagonal; :func:`projection_norm` (TEFM) can fail only through its random probes. Use

@@ -198,7 +198,7 @@ def _log_pairs(kernel: Kernel, radius: float, n_features: int, epsilon: float, b
 
 def _finite(value: float, kernel: Kernel) -> float:
     if not value < math.inf:
-        raise ValueError(f"the bound for {kernel!r} overflows, so that no width would do: scale the rows down")
+        raise ValueError(f"the bound for {kernel!r} overflows, so that no width is large enough: scale the rows down")
     return float(value)
 
 

@@ -1,4 +1,4 @@
-r"""What uniform landmarks guarantee before any of them is drawn.
+r"""Guarantees for uniform landmarks that hold before any of them is drawn.
 
 Let :math:`a_i` be the rows in the feature space of the kernel, :math:`K_{ij} = \langle a_i, a_j\rangle`, :math:`K_{ii}
 \le \kappa`, :math:`M = \sum_i a_i a_i^\top`, which has the eigenvalues of K, and :math:`\hat M = \frac nc \sum_{i \in

@@ -285,9 +285,8 @@ class Pilot:
         map = candidate.at(width).set_params(n_jobs=self._n_jobs)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", UserWarning
-                )  # narrow maps warn about large errors, which are measured here
+                # Narrow maps warn about large errors, which are measured here.
+                warnings.simplefilter("ignore", UserWarning)
                 map.fit_rows(self._taught(width), self._seed)
                 found = self.judge(map)
         except (ValueError, MemoryError):

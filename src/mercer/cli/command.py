@@ -1,4 +1,4 @@
-"""What all commands share: common options, errors in one sentence, notes on standard error."""
+"""The base of all commands: common options, errors in one sentence, notes on standard error."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def sentence(error: Exception) -> str:
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
     if isinstance(error, known) or type(error).__name__ == "OutputInUseError":
         return with_options(text)
-    return f"{type(error).__name__}: {text}; this should not happen, run with --debug to see where it did"
+    return f"{type(error).__name__}: {text}; this is a bug in mercer: run with --debug to see where it happened"
 
 
 HINTS = {
@@ -127,7 +127,7 @@ def noted() -> Iterator[None]:
 
 @contextmanager
 def telling_what_is_left() -> Iterator[None]:
-    """Say how to continue a run that ends early, whatever ends it."""
+    """Print how to continue a run that ends early for any reason."""
     try:
         yield
     except BaseException as end:
@@ -142,7 +142,7 @@ def at_most(threads: int | None) -> Iterator[None]:
     if threads is None:
         yield
         return
-    import numpy  # noqa: F401  whose BLAS is to be there when it is limited
+    import numpy  # noqa: F401  loads BLAS, so that it can be limited
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
@@ -176,7 +176,7 @@ def configure(ctx: click.Context, option: click.Parameter, path: str | None) -> 
             hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(sorted(known))}"
             raise click.BadParameter(f"{path} has the unknown option {name!r}; {hint}")
         param = known[name.replace("_", "-")]
-        alone = param.multiple and isinstance(value, str)  # otherwise each letter would be a value
+        alone = param.multiple and isinstance(value, str)  # otherwise every letter would become a value
         found[str(param.name)] = [value] if alone else value
     ctx.default_map = found
 

@@ -1,4 +1,4 @@
-"""DATA on the command line: its options, and the table that is made from them."""
+"""The argument DATA of commands: its options, and the table that they describe."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
 
 
 def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
-    """Return the table of files; for a model, with the columns that it has learned, no matter what others there are."""
+    """Return the table of files, for a model with the columns that it has learned and no others."""
     from .. import data as rows
     from ..maps.table_input import matched_columns
 

@@ -1,4 +1,4 @@
-"""Where a command may write: nowhere that it reads from, nowhere twice, and nowhere that it would read next time."""
+"""Checks of output files: they must be no inputs, no other outputs, and nothing that the next run would read."""
 
 from __future__ import annotations
 

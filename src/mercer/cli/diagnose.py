@@ -1,4 +1,4 @@
-"""``mercer diagnose``: how a kernel sees rows, and what to do about it."""
+"""``mercer diagnose``: the effect of a kernel on rows, with advice."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from .output import for_machines, show_json
 def command(data, target, columns, kernel, scale, missing, dates, memory, seed, **options):
     """Show how a kernel sees the rows of DATA: effective dimension, bandwidth, scales, duplicates and tails.
 
-    Rows are prepared as 'mercer fit' prepares them, and at most 20,000 of them are examined. What needs attention is
-    marked with an exclamation mark, with what to do about it below.
+    Rows are prepared as 'mercer fit' prepares them, and at most 20,000 of them are examined. Findings that need
+    attention are marked with an exclamation mark, with advice below.
 
     \b
     Examples:

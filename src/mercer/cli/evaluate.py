@@ -18,8 +18,8 @@ from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
 @model_argument
 @data_argument
-@click.option("--target", help="Column with the true values; by default that of the fit.")
-@click.option("--weight", help="Column with the weight of each row; by default that of the fit; '' for none.")
+@click.option("--target", help="Column with the true values; by default the one of the fit.")
+@click.option("--weight", help="Column with the weight of each row; by default the one of the fit; '' for none.")
 @click.option(
     "--resamples",
     type=click.IntRange(0),
@@ -81,7 +81,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
 
 
 def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:
-    """Return the columns of targets and weights: those given, or else those of the fit."""
+    """Return the columns of targets and weights: the given ones, or otherwise the ones of the fit."""
     if target is None and not labelled:
         target = getattr(model, "target_name_", None)
     if weight is None and not labelled:

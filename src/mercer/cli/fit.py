@@ -105,7 +105,7 @@ STREAMED = "features do not fit and are computed again in every pass; raise --me
 )
 @click.option("--deviations", is_flag=True, help="Make it possible to predict standard deviations with this model.")
 @reading_options
-@click.option("--device", help="GPU to train on, as torch names it: cuda, cuda:1 and so on; the CPU by default.")
+@click.option("--device", help="GPU to train on, by its name in torch: cuda, cuda:1 and so on; the CPU by default.")
 @click.option(
     "--dask", metavar="ADDRESS",
     help="Train on a Dask cluster: its address, tcp://..., or local:2 for two processes on this machine.",
@@ -181,7 +181,7 @@ def command(data, target, weight, columns, task, holdout, memory, dask, seed, re
 
 @contextmanager
 def on_cluster(address: str | None, rows: Any) -> Iterator[Any]:
-    """Give rows as workers read them, or as they are if no cluster is named."""
+    """Provide rows as workers of a cluster read them, or unchanged if no cluster is named."""
     if address is None:
         yield rows
         return
@@ -233,7 +233,7 @@ def arguments(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def features_share(memory: str | None) -> int | None:
-    """Return what is left for features after rows have their share; None without a limit, so that files record none."""
+    """Return the memory for features beside rows; None without a limit, so that model files do not record one."""
     from .._memory import as_bytes
 
     return None if memory is None else max(1, as_bytes(memory) // 2)

@@ -1,4 +1,4 @@
-"""MODEL on the command line."""
+"""The argument MODEL of commands."""
 
 from __future__ import annotations
 

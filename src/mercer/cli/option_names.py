@@ -1,4 +1,4 @@
-"""Options of the command line in place of the arguments that texts of the library name."""
+"""Translation of messages: arguments of the library become options of the command line."""
 
 from __future__ import annotations
 

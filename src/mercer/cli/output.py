@@ -18,7 +18,7 @@ from .escaping import STEERING, printable
 from .option_names import with_options
 
 PLAIN_WIDTH = 120
-"""The width of lines if the output is not a terminal, which has a width of its own."""
+"""The width of lines if the output is not a terminal."""
 
 
 def quiet() -> bool:
@@ -139,7 +139,7 @@ def as_assessed(assessed: Any) -> dict[str, Any]:
 
 
 def show_assessed(assessed: Any, model: Any) -> None:
-    """Print an assessment, without its concerns, which come last."""
+    """Print an assessment without its concerns, which are printed last."""
     if assessed.scores:
         show_scores(assessed.scores, f"{assessed.held_out:,} held-out rows", baselines=assessed.baselines)
     if assessed.interval is not None:

@@ -1,4 +1,4 @@
-"""``mercer tune``: the best model that a search finds in the time it has."""
+"""``mercer tune``: the best model that a search finds in the available time."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ MINUTES = SEARCH_SECONDS / 60.0
 def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, precision, **options):
     """Search for the best model for DATA in the available time, and write it to a file.
 
-    The search starts from what 'fit' chooses and changes kernel, bandwidth, scales of columns, penalty, loss and number
-    of features, keeping what helps on rows set aside for this purpose. With --kernel, many bandwidths are tried on few
-    rows and the best of them on more. The model is fitted to all rows except the held-out ones, which score it. Equal
-    --rounds and --seed make the same choices; a time limit may cut the rounds short, and the command then says what was
-    left out.
+    The search starts from the choice of 'fit' and changes kernel, bandwidth, scales of columns, penalty, loss and
+    number of features, keeping the changes that help on rows set aside for this purpose. With --kernel, many bandwidths
+    are tried on few rows and the best of them on more. The model is fitted to all rows except the held-out ones, which
+    score it. Equal --rounds and --seed make the same choices; a time limit may cut the rounds short, and the command
+    then says what was left out.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Rows for which a kernel has no value: the library refuses them, and an exported model returns NaN."""
+"""Rows outside the domain of a kernel: the library refuses them, and an exported model returns NaN."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .symbol import Symbol
 
 @singledispatch
 def check_rows(kernel: Kernel, X: Symbol) -> None:
-    """Let rows outside the domain of a kernel be refused."""
+    """Make the model refuse rows outside the domain of a kernel."""
     if isinstance(kernel, DotProduct) and np.isfinite(kernel.radius):
         precise = X.astype(np.float64)
         xp.any(xp.sum(precise * precise, axis=1) >= kernel.radius)

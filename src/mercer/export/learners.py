@@ -54,7 +54,7 @@ def mapped(fitted: FittedMap, X: Symbol) -> Symbol:
 
 
 def rows_of(model: KernelMachine, X: Symbol) -> Symbol:
-    """Prepared rows; those outside the domain of the kernel are refused."""
+    """Return prepared rows; rows outside the domain of the kernel are refused."""
     rows = prepared(model.preparation_, X)
     check_rows(model.map_.kernel_, rows)
     return rows
@@ -69,7 +69,7 @@ def linear_values(
     left: Symbol | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """<coef, z> + intercept of prepared rows, in the precision that the learner uses."""
+    """Return <coef, z> + intercept of prepared rows, in the precision that the learner uses."""
     fitted, weights = model.map_.fitted_.linear(coef)
     digits = np.float32 if size is None or weights is None else model.precision_for(weights, size)
     Z = mapped(fitted, rows.astype(np.result_type(rows.dtype, digits)))

@@ -35,7 +35,7 @@ sign = _entrywise("Sign")
 
 
 def log1p(x: Any) -> Any:
-    """log(1 + x), by log(u) x / (u - 1) with u = 1 + x rounded, which keeps the digits of small x."""
+    """Return log(1 + x), as log(u) x / (u - 1) with u = 1 + x rounded, which keeps the digits of small x."""
     if not isinstance(x, Symbol):
         return np.log1p(x)
     u = x + 1.0
@@ -45,7 +45,7 @@ def log1p(x: Any) -> Any:
 
 
 def arcsinh(x: Any) -> Any:
-    """asinh(x), which runtimes only provide in float32."""
+    """Return asinh(x), which runtimes only provide in float32."""
     if not isinstance(x, Symbol):
         return np.arcsinh(x)
     size = abs(x)
@@ -92,7 +92,7 @@ def _reduced(operator: str, x: Symbol, axis: int, keepdims: bool) -> Symbol:
 
 
 def sum(x: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Sums along an axis."""
+    """Return sums along an axis."""
     if not isinstance(x, Symbol):
         return np.sum(x, axis=axis, keepdims=keepdims)
     assert axis is not None
@@ -130,7 +130,7 @@ def reshape(x: Any, shape: Shape) -> Any:
 
 
 def concat(arrays: Any, *, axis: int = 0) -> Any:
-    """Arrays one after the other along an axis, without empty ones."""
+    """Return arrays concatenated along an axis, without empty ones."""
     arrays = list(arrays)
     if not is_traced(*arrays):
         return np.concatenate(arrays, axis=axis)
@@ -148,7 +148,7 @@ def concat(arrays: Any, *, axis: int = 0) -> Any:
 
 
 def stack(arrays: Any, *, axis: int = 0) -> Any:
-    """Arrays side by side along a new axis."""
+    """Return arrays stacked along a new axis."""
     arrays = list(arrays)
     if not is_traced(*arrays):
         return np.stack(arrays, axis=axis)
@@ -168,17 +168,17 @@ def take(x: Any, indices: Any, *, axis: int) -> Any:
 
 
 def zeros(shape: Shape, *, dtype: DTypeLike, device: Tracing) -> Symbol:
-    """Zeros; ``device`` is the device of a symbol."""
+    """Return zeros; ``device`` is the device of a symbol."""
     return device.filled(shape, np.zeros(1, dtype))
 
 
 def ones(shape: Shape, *, dtype: DTypeLike, device: Tracing) -> Symbol:
-    """Ones; ``device`` is the device of a symbol."""
+    """Return ones; ``device`` is the device of a symbol."""
     return device.filled(shape, np.ones(1, dtype))
 
 
 def ones_like(x: Symbol) -> Symbol:
-    """Ones in the shape of an array."""
+    """Return ones in the shape of an array."""
     return x * 0.0 + 1.0
 
 
@@ -193,15 +193,15 @@ def imag(x: ComplexSymbol) -> Symbol:
 
 
 def sort(x: Symbol, *, axis: int) -> Symbol:
-    """Numbers along an axis in ascending order."""
+    """Return numbers along an axis in ascending order."""
     return x.node("TopK", numbers([x.shape[axis]]), n_outputs=2, axis=axis, largest=0, sorted=1)
 
 
 def one_hot(places: Symbol, count: int) -> Symbol:
-    """1.0 in the column of this number and 0.0 elsewhere."""
+    """Return 1.0 in the column of this number and 0.0 elsewhere."""
     return binary("Equal", places[:, None], numbers(range(count)), np.bool_).astype(float64)
 
 
 def softmax(x: Symbol) -> Symbol:
-    """Exponentials divided by their sum, along the last axis."""
+    """Return exponentials divided by their sum, along the last axis."""
     return x.node("Softmax", axis=-1)

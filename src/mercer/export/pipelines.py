@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn around maps and learners, and its own steps that they often have, as operators."""
+"""Pipelines of scikit-learn around maps and learners, and its most common steps, as operators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WITH_PROBABILITIES = ("LogisticRegression", "LogisticRegressionCV")
 
 
 def transformed(step: Any, X: Symbol) -> Symbol:
-    """Return what ``transform`` of a fitted step makes of rows."""
+    """Return the result of a fitted step's ``transform`` for rows."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return X
     if isinstance(step, FeatureMap | KernelMachine):
@@ -57,7 +57,7 @@ def transformed(step: Any, X: Symbol) -> Symbol:
 
 @cache
 def transformers() -> dict[type, Rows]:
-    """Return what changes rows, by class: a derived class may do something else."""
+    """Return the functions that export steps, by exact class, since a derived class may do something else."""
     return {
         Pipeline: _through_all,
         ColumnTransformer: _by_columns,
@@ -219,7 +219,7 @@ def linear(model: Any, X: Symbol) -> Symbol:
 
 
 def classified(model: Any, values: Symbol, has_probabilities: bool) -> Answers:
-    """Return what a linear classifier of scikit-learn answers, from its decision values."""
+    """Return the outputs of a linear classifier of scikit-learn, from its decision values."""
     classes, is_one = np.asarray(model.classes_), values.shape[1] == 1
     if values.shape[1] != (1 if len(classes) == 2 else len(classes)) or np.ndim(classes) != 1:
         raise NotExportedError(f"{type(model).__name__} of several labels per row is not exported")

@@ -1,4 +1,4 @@
-"""What learners do to columns of numbers, as operators."""
+"""The preparation of columns of numbers, as operators."""
 
 from __future__ import annotations
 

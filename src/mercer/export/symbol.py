@@ -23,7 +23,7 @@ ROWS = -1
 
 
 class Tracing:
-    """What the symbols of one model share: the graph, its rows, and the condition for refused rows.
+    """The state that the symbols of one model share: the graph, its rows, and the condition for refused rows.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Symbol(Traced):
         return tuple(int(np.prod(self.shape)) // rest if size == ROWS else size for size in shape)
 
     def __getitem__(self, key: Any) -> Symbol:
-        """Slices, whole numbers and new axes."""
+        """Return a part of the array, selected by slices, integers and new axes."""
         keys = list(key) if isinstance(key, tuple) else [key]
         found, axis, squeezed, unsqueezed, place = self, 0, [], [], 0
         for one in keys:
@@ -255,7 +255,7 @@ def tracing_of(*values: Any) -> Tracing:
 
 
 def common(*values: Any, beside: Any = None) -> list[Symbol]:
-    """Values as symbols of one type, by NumPy's rules: a Python number takes the type of the arrays.
+    """Return values as symbols of one type, by NumPy's rules: a Python number takes the type of the arrays.
 
     If none of them is a symbol, they become constants in the graph of ``beside``.
     """
@@ -301,5 +301,5 @@ def is_traced(*values: Any) -> bool:
 
 
 def numbers(values: Any) -> NDArray[np.int64]:
-    """Integers in the form that operators expect."""
+    """Return integers in the form that operators expect."""
     return np.asarray(values, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The start of a trace: a graph, and all that can be done to the symbols in it."""
+"""The start of a trace: a graph, with the functions and operations for the symbols in it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .shortage import is_shortage
 Tensor = Any
 
 ON_THE_PROCESSOR = "torch:cpu"
-"""The name with which everything that is written for devices runs on the CPU."""
+"""The device name with which the code for devices runs on the CPU, for tests."""
 LEAST_ROWS = 64
 """The number of rows of the smallest tile, which is not halved any further."""
 
@@ -158,7 +158,7 @@ class Device:
 
 
 def check_name(name: Any) -> None:
-    """Refuse what is not the name of a device, whether or not the device exists."""
+    """Refuse a text that cannot be the name of a device, whether or not the device exists."""
     if name is None or name in (ON_THE_PROCESSOR, "cuda"):
         return
     if isinstance(name, str) and name.startswith("cuda:") and name[5:].isdecimal():
@@ -167,7 +167,7 @@ def check_name(name: Any) -> None:
 
 
 def _why_none(torch: Any) -> str:
-    """Say so if torch was built without support for GPUs, which no driver or GPU can mend."""
+    """Return a remark if torch was built without support for GPUs, so that drivers need not be suspected."""
     return "" if torch.version.cuda or torch.version.hip else f": torch {torch.__version__} is built for CPUs only"
 
 

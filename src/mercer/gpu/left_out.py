@@ -31,7 +31,7 @@ class LeftOutErrors:
         Coefficients in the coordinates of the eigenvectors.
     feature_mean : ndarray of shape (n_features,)
     of_intercept : float
-        The leverage that an intercept has.
+        The contribution of an intercept to every leverage.
     """
 
     def __init__(

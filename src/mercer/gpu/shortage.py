@@ -1,4 +1,4 @@
-"""Errors that say that a GPU has no memory left."""
+"""Recognition of errors that mean that a GPU has no memory left."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TEXTS = ("ALLOC_FAILED", "out of memory")
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return whether an error says that a GPU has no memory left.
+    """Return whether an error means that a GPU has no memory left.
 
     Examples
     --------

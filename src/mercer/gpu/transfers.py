@@ -32,13 +32,13 @@ Item = TypeVar("Item")
 
 
 class Ended(NamedTuple):
-    """The last entry of a queue: how what filled it has ended."""
+    """The last entry of a queue, with the error that ended the thread that filled it, if any."""
 
     error: BaseException | None
 
 
 def ahead(items: Iterable[Item], count: int = SLOTS) -> Iterator[Item]:
-    """Yield the same items, which another thread makes while the ones before them are worked on.
+    """Yield items unchanged, while another thread prepares the next ones.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class DeviceTriangular:
         return found
 
     def rounded(self, dtype: DTypeLike) -> DeviceTriangular:
-        """Return the same matrix in another precision, and what is known of its inverse."""
+        """Return this matrix in another precision, with the inverses that are already known."""
         wanted = self.device.type_of(dtype)
         other = DeviceTriangular(self.device, self.lower.to(wanted))
         if self._is_inverted:
@@ -104,7 +104,7 @@ class DeviceTriangular:
         return X
 
     def solved_transposed(self, B: Tensor) -> Tensor:
-        """L^-T B."""
+        """Return L^-T B."""
         torch, turned = self.device.torch, self.lower.T
         if not self._is_inverted:
             return torch.linalg.solve_triangular(turned, B, upper=True)
@@ -126,25 +126,25 @@ class DeviceTriangular:
         return self
 
     def solve(self, B: Values) -> Values:
-        """L^-1 B."""
+        """Return L^-1 B."""
         return self.device.received(self.solved(self._sent(B)))
 
     def solve_transposed(self, B: Values) -> Values:
-        """L^-T B."""
+        """Return L^-T B."""
         return self.device.received(self.solved_transposed(self._sent(B)))
 
     def inverse_times(self, B: Values | Tensor) -> Values | Tensor:
-        """A^-1 B, of the same kind as B."""
+        """Return A^-1 B, as the same kind of array as B."""
         with full_precision(self.device):
             found = self.solved_transposed(self.solved(self._sent(B)))
         return self.device.received(found) if isinstance(B, np.ndarray) else found
 
     def times(self, B: Values) -> Values:
-        """L B."""
+        """Return L B."""
         return self.device.received(self.lower @ self._sent(B))
 
     def transposed_times(self, B: Values) -> Values:
-        """L' B."""
+        """Return L' B."""
         return self.device.received(self.lower.T @ self._sent(B))
 
     def inverse_diagonal(self) -> Values:

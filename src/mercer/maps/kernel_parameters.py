@@ -31,9 +31,8 @@ class KernelParameters(BaseEstimator):
     def known_kernel(self) -> Kernel | None:
         """The kernel as far as it is known before ``fit``; None if it is not a kernel, which ``fit`` will refuse."""
         with suppress(KernelSyntaxError):
-            return self._kernel_of(
-                "kernel", vars(self)
-            )  # needed in every predict; inspecting signatures would take too long
+            # Needed in every predict: inspecting signatures, as get_params does, would take too long.
+            return self._kernel_of("kernel", vars(self))
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checkpoints: what a run has found so far, in two generations of a safetensors file."""
+"""Checkpoints: the results of a run so far, in two generations of a safetensors file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CheckpointError(ValueError):
 
 
 class Checkpoint(NamedTuple):
-    """What a run has found: its identity, the seeds that it drew, the results of passes, and the pass under way."""
+    """The state of a run: its identity, the seeds that it drew, the results of passes, and the pass under way."""
 
     identity: dict[str, Any]
     seeds: list[int]
@@ -103,7 +103,7 @@ class Checkpoints:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file starts like a checkpoint, apart from a few damaged bytes; an empty file does too."""
+    """Return whether a file starts like a checkpoint, except for a few damaged bytes; an empty file counts as one."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return False
     with open(path, "rb") as file:

@@ -22,7 +22,7 @@ ENTRIES = ("class", "arguments", "estimator", "machine", "method", "seed", "grou
 ESTIMATOR = ("class", "arguments")
 METHODS = ("split", "jackknife+", "cv+")
 RESIDUALS = floats(None, finite=False)
-"""Numbers, or infinity for a row of which nothing is known without itself; never NaN."""
+"""Numbers, or infinity for a row about which the other rows say nothing; never NaN."""
 
 
 def write_conformal(model: Any, target: ArraySink) -> dict[str, Any]:

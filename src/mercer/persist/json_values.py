@@ -21,7 +21,7 @@ from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 MAPS: dict[str, Any] = {cls.__name__: cls for cls in maps.MAPS} | {"AutoMap": AutoMap}
 """The maps that a file may contain."""
 MAX_DEGREE = 10_000
-"""The largest degree of a kernel in a file: a higher one would be read at once but take forever to map."""
+"""The largest degree of a kernel in a file, because a kernel of very high degree takes forever to map."""
 
 
 NOT_STORED = ("device",)
@@ -217,7 +217,7 @@ def non_finite(value: object, where: str) -> float:
 def learned_value(value: Any) -> Any:
     """Return a learned value as JSON; the reader knows its type."""
     if hasattr(value, "_fields"):
-        # An entry is needed only if the value differs from what it was before this entry existed.
+        # An entry is left out if it has the value that was implied before such entries existed.
         told = {name for name in value._fields if getattr(value, name) != value._field_defaults.get(name, ...)}
         return {name: learned_value(getattr(value, name)) for name in value._fields if name in told}
     if isinstance(value, tuple):

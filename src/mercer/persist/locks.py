@@ -18,12 +18,12 @@ fcntl: Any = None
 msvcrt: Any = None
 try:
     import fcntl
-except ImportError:  # Windows has locks of its own
+except ImportError:  # Windows has another interface for locks
     import msvcrt
 MOST_BYTES = 4096
 BEGINNING = b'{"host": "'
 LOCKED_BYTE = 1 << 30
-"""The byte that is locked on Windows, where nobody else can read locked bytes: far behind what the file says."""
+"""The byte that is locked on Windows, where others cannot read locked bytes: far beyond the end of the text."""
 
 
 class OutputInUseError(RuntimeError):
@@ -32,7 +32,7 @@ class OutputInUseError(RuntimeError):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path``, which names this process; that of a dead process of this machine is taken over.
+    """Hold the lock file ``path``, which names this process; the lock of a dead process of this machine is taken over.
 
     The system releases the lock of a process that ends, however it ends; the file stays and shows what happened.
     """
@@ -51,7 +51,7 @@ def locked(path: Path) -> Iterator[None]:
             os.close(descriptor)
             with suppress(PermissionError):  # Windows removes no open file: another run has it already
                 path.unlink(missing_ok=True)
-        else:  # nobody may get hold of the file that is removed
+        else:  # no other run may lock the file while it is being removed
             path.unlink(missing_ok=True)
             os.close(descriptor)
 
@@ -169,7 +169,7 @@ def _named(held: dict[str, Any]) -> str:
 
 
 def _refuse_other_machines(path: Path, held: dict[str, Any]) -> None:
-    """Refuse a free lock of another machine that shares the folder: only a person can tell whether it is held."""
+    """Refuse the free lock of another machine that shares the folder: only the user can tell whether it is in use."""
     if not held:
         return
     if held.get("host") != socket.gethostname():

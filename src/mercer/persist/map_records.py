@@ -35,9 +35,9 @@ from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, che
 
 ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
 MOST_DRAWN, MOST_PER_ENTRY = 2**26, 2**10
-"""Numbers that a seed may draw for any file; a file with many coefficients of its own may draw more."""
+"""The count of numbers that a seed may draw for any file; a file that contains many coefficients may draw more."""
 MOST_BLOCKS = 2**18
-"""Blocks of as many features as columns that a seed may draw; a file that contains more numbers may draw as many."""
+"""The count of blocks, each with as many features as columns, that a seed may draw; more if the file is larger."""
 OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
 CHOICE_ENTRIES = ("class", "arguments", "names", "seed", "chosen", "pilot")
 
@@ -106,7 +106,7 @@ class ArraySource:
         return array
 
     def leave(self, leaf: Leaf) -> None:
-        """Count an array that the seed determines: a short file must not ask for too much memory or hours of work."""
+        """Count an array that the seed determines: a short file must not take hours of work or too much memory."""
         count = math.prod(length or 1 for length in leaf.shape)
         self._left += np.dtype(leaf.dtypes[0]).itemsize * count
         self._drawn += count
@@ -123,7 +123,7 @@ class ArraySource:
             )
 
     def takes_long(self, entries: int) -> bool:
-        """Return whether a seed draws more than a file with ``entries`` numbers of its own seems to need."""
+        """Return whether a seed draws more than a file that contains ``entries`` numbers seems to need."""
         return self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * entries) or self._blocks > max(MOST_BLOCKS, entries)
 
     def check_all_used(self) -> None:
@@ -255,7 +255,7 @@ def same_parameters(ours: Any, theirs: Any) -> bool:
 
 
 def digest(params: Any) -> str:
-    """Return a hash of all integers, which a seed determines alike on every machine."""
+    """Return a hash of all integers, for which a seed draws the same values on every machine."""
     sha = hashlib.sha256()
     for array in integers_of(params):
         sha.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes())

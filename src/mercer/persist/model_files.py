@@ -114,7 +114,7 @@ def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
         again = _model(held, source)
     except ModelFileError as error:
         hint = "; save with parameters='full'" if target.from_seed else ""
-        raise ValueError(f"the model cannot be saved as it is: {error}{hint}") from error
+        raise ValueError(f"the model cannot be saved in this form: {error}{hint}") from error
     if source.takes_long(sum(array.size for array in target.arrays.values())):
         told = "the seed draws so much that load will require trusted=True; save with parameters='full' to avoid this"
         warnings.warn(told, UserWarning, stacklevel=3)
@@ -165,7 +165,7 @@ def load(path: str | os.PathLike[str], *, memory: MemoryArgument = None, trusted
     Returns
     -------
     FeatureMap, learner, Pipeline or ColumnTransformer
-        The model, which predicts exactly, to the bit, what the saved one predicts.
+        The model, whose predictions are the same to the bit as those of the saved one.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def _model(held: dict[str, Any], source: ArraySource) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model file says about itself, without reading its arrays.
+    """Return the description of a model that its file contains, without reading the arrays.
 
     Parameters
     ----------

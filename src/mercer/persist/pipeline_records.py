@@ -176,7 +176,7 @@ def _read_pipeline(record: dict[str, Any], path: str, read: Callable[[Any, str],
 
 
 def check_holds_ours(model: Any) -> None:
-    """Refuse a pipeline without a map or learner of this package: storing scikit-learn's models is not our purpose."""
+    """Refuse a pipeline that contains no map or learner of this package, as this is no format for other models."""
     if not any(isinstance(part, FeatureMap | KernelMachine) for part in leaves(model)):
         refuse(f"a model file cannot contain a {type(model).__name__} without a map or learner of mercer")
 
@@ -220,7 +220,7 @@ def _read_columns(record: dict[str, Any], source: ArraySource, path: str) -> Col
 
 
 def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) -> None:
-    """Give a column transformer what it has learned about its parts, and about the columns that none of them uses."""
+    """Set what a column transformer has learned about its parts, and about columns that none of them uses."""
     given = {name: columns for name, _, columns in model.transformers}
     parts, inputs, widths = {}, {}, {}
     for place, entry in enumerate(fitted):
@@ -305,7 +305,8 @@ def read_unfitted_model(record: object, array: Callable[[str], NDArray[Any]], pa
     return map
 
 
-# -- what is inside ----------------------------------------------------------------------------------------------------
+# -- the parts of a pipeline
+# ----------------------------------------------------------------------------------------------------
 
 
 def leaves(model: Any) -> Iterator[Any]:
@@ -360,7 +361,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _alike(left: Any, right: Any) -> bool:
-    """Return whether two arguments mean the same."""
+    """Return whether two arguments have the same meaning."""
     if isinstance(left, list | tuple):
         return isinstance(right, list | tuple) and len(left) == len(right) and all(map(_alike, left, right))
     if hasattr(left, "get_params"):

@@ -1,4 +1,4 @@
-"""What was learned about columns as a record (JSON) and arrays, and back."""
+"""Preparations of columns as a record (JSON) and arrays, and back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .map_records import ArraySink, ArraySource, put_tree, take_tree
 from .validation import as_dict, as_list, as_text, check_names, refuse
 
 STORED_SCALES = SCALES[1:]
-"""The meaning of "auto" is known once there is a model."""
+"""Entries whose value "auto" has been replaced by its meaning once there is a model."""
 ALWAYS = {"scale": STORED_SCALES, "missing": MISSING, "unknown": UNKNOWN, "dates": DATES}
 """Entries that every record has, and their possible values; older files have no dates."""
 OTHERWISE = {"tails": TAILS, "rare": RARE, "constant": CONSTANT, "kind": (None, *KINDS)}

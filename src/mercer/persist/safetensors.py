@@ -28,7 +28,7 @@ class Tensor(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What precedes the arrays: text by name, the locations of the arrays, and the length of the header itself."""
+    """The header before the arrays: text by name, the locations of the arrays, and the length of the header itself."""
 
     metadata: dict[str, str]
     tensors: dict[str, Tensor]

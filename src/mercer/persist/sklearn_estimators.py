@@ -1,4 +1,4 @@
-"""The table of scikit-learn's estimators that a model file may contain, and what each of them has learned."""
+"""The table of scikit-learn's estimators that a model file may contain, with their learned attributes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Part(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What is known about a class: what it learns, and what follows from that."""
+    """An entry of the table: what a class learns, and how attributes that follow from this are restored."""
 
     module: str
     learned: dict[str, Any]
@@ -62,7 +62,8 @@ def floats(*shapes: tuple[str, ...], **options: Any) -> Numbers:
     return Numbers(shapes, **options)
 
 
-# -- what follows from what is stored ----------------------------------------------------------------------------------
+# -- attributes that follow from stored ones
+# ----------------------------------------------------------------------------------
 
 
 def _settle_encoder(encoder: Any) -> None:

@@ -97,13 +97,13 @@ def train(
         refused. If it is damaged, the previous one is used, with a warning.
     progress : callable, "bar" or None, default=None
         A function that is called with a :class:`~mercer.learn.Progress` after every block of rows. "bar" shows one bar
-        for the whole fit on standard error, with the time it has taken and the time it will still take, and finally a
-        line that summarises the fit; nothing is shown if standard error is not a terminal.
+        for the whole fit on standard error, with the elapsed and the remaining time, and finally a line that summarises
+        the fit; nothing is shown if standard error is not a terminal.
     memory : int, str or None, default=None
         The largest number of bytes, or text like "2GB", that the fit may take in addition to the rows themselves and
-        the package. If its sums, their solution and what is kept of every row would take more, the fit is refused with
-        an estimate, before any pass or as soon as its map and its classes are known. Features are kept between passes
-        only if there is space left. None means the memory of the machine.
+        the package. If its sums, their solution and the state of every row would take more, the fit is refused with an
+        estimate, before any pass or as soon as its map and its classes are known. Features are kept between passes only
+        if there is space left. None means the memory of the machine.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def files_of(*given: Any) -> Iterator[Path]:
 
 
 def _check_learner(learner: Any) -> None:
-    """Refuse what could not be saved in the end."""
+    """Refuse a learner that could not be saved after the fit."""
     check_machine(learner)
     if learner.callback is not None:
         raise ValueError("callback is code, which a model file cannot contain; give progress= instead")
@@ -218,18 +218,18 @@ def _is_half_written(path: Path) -> bool:
 
 
 class Run(CheckpointState):
-    """Writes what a fit has found every few seconds, and when a signal asks it to end.
+    """Writes the results of a fit to a checkpoint every few seconds, and when a signal asks the process to end.
 
     Parameters
     ----------
     store : Checkpoints
-        Where it is written.
+        The checkpoints that are written.
     identity : dict
-        What must be the same in another run for it to continue from here.
+        The facts that must be the same in another run that continues from here.
     every : float
         The number of seconds between two checkpoints.
     held : Checkpoint or None
-        What to continue from.
+        The checkpoint from which to continue.
     """
 
     def __init__(self, store: Checkpoints, identity: dict[str, Any], every: float, held: Checkpoint | None):
@@ -294,7 +294,7 @@ class Run(CheckpointState):
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Add a note to whatever ends the run, on what is left of it and how to continue."""
+        """Add to any exception that ends the run a note that says what is kept and how to continue."""
         try:
             yield
         except BaseException as end:
@@ -316,15 +316,16 @@ class Run(CheckpointState):
 
 
 def raise_for(number: int) -> None:
-    """End as a process does that is interrupted or terminated."""
+    """Raise the exception with which a process ends that is interrupted or terminated."""
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
-# -- what a run is -----------------------------------------------------------------------------------------------------
+# -- the identity of a run
+# -----------------------------------------------------------------------------------------------------
 
 
 def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
-    """Return what must not change between a run and its continuation: the learner, its arguments, the versions."""
+    """Return the facts that must be the same when a run continues: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
     maps = {name for name, value in given.items() if isinstance(value, FeatureMap)}  # a kernel's text has its fields
     arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] in {"", *maps}}

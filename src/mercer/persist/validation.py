@@ -17,7 +17,7 @@ BRACKETS = re.compile(r"[\[\]{}]")
 TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 """A string, terminated or not: otherwise the search would start again at every quotation mark in it."""
 MOST = 2**31 - 1
-"""Numbers of features and columns are smaller than this: indices are 32-bit integers."""
+"""Numbers of features and columns must be smaller than this, because indices are 32-bit integers."""
 
 
 class ModelFileError(ValueError):

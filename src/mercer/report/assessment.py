@@ -1,4 +1,4 @@
-"""The quality of a fitted model on held-out rows: its scores, those of other models, and what users should know."""
+"""The quality of a fitted model on held-out rows: its scores, scores of other models, and warnings about it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .unknown_levels import UnknownCounter, UnknownLevels, treating_unknown
 
 
 class Assessment(NamedTuple):
-    """What held-out rows reveal about a model; the fields are empty if there are no such rows.
+    """The results of a model on held-out rows; the fields are empty if there are no such rows.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def assess(
         strange.update(X)
         sampler.update(X)
 
-    # Not strict: the fit is complete, and scoring must not make it fail.
+    # Not strict: the fit has succeeded, and a problem with scores must not make it fail.
     measured = measures(model, test, strict=False, each=each)
     scores = scored(measured, random_state=random_state)
     given: dict[str, Any] = {"trained": trained, "random_state": random_state, "progress": progress}

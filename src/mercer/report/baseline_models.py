@@ -38,7 +38,7 @@ ROUNDS, LEAST_ROUNDS, MOST_TREES = 100, 20, 500
 """Rounds of boosting. Many classes, with one tree each per round, get fewer rounds with a larger learning rate."""
 LEARNED, MOST_RATE = 10.0, 0.3
 DRAWN_SINGLY = 50
-"""If there are at least this many times as many rows as requested, row numbers are drawn one by one: few collide."""
+"""If the table has at least this many times the requested rows, their numbers are drawn one by one: few collide."""
 
 
 class LeftOutError(Exception):
@@ -46,7 +46,7 @@ class LeftOutError(Exception):
 
 
 class Told(NamedTuple):
-    """What a model predicts for rows: numbers, or decision values of classes and their probabilities."""
+    """Predictions for rows: numbers, or decision values of classes and their probabilities."""
 
     values: NDArray[Any]
     chances: NDArray[Any] | None = None
@@ -88,7 +88,7 @@ class Sampled:
         given = self.model.class_weight
         if given is None:
             return codes, weight
-        if given == "balanced":  # by hand: a class may have no rows here
+        if given == "balanced":  # not by scikit-learn, since a class may have no rows here
             rows = np.ones(len(codes)) if weight is None else weight
             totals = np.bincount(codes, rows, minlength=self.classes)
             each = rows.sum() / (self.classes * np.where(totals > 0.0, totals, 1.0))
@@ -120,7 +120,7 @@ class LinearModel:
             self._model.fit(self._scaler.transform(X), y, weight)
 
     def predict(self, X: Any, n_classes: int) -> Told:
-        """Return predictions for rows as they are in the table."""
+        """Return predictions for rows that are not yet prepared."""
         return told_by(self._model, self._scaler.transform(self._prepare(X)), n_classes)
 
 
@@ -148,7 +148,7 @@ class BoostedTrees:
         return encoded.toarray() if sp.issparse(encoded) else encoded
 
     def predict(self, X: Any, n_classes: int) -> Told:
-        """Return predictions for rows as they are in the table."""
+        """Return predictions for rows that are not yet prepared."""
         return told_by(self._model, self._encoded(X), n_classes)
 
 
@@ -168,7 +168,7 @@ def boosting(classifies: bool, rounds: int, seed: int) -> tuple[str, Any]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Use one thread, since threads of trees wait for each other on busy cores, and suppress warnings."""
+    """Use one thread, since threads that grow trees wait for each other on busy cores, and suppress warnings."""
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         warnings.simplefilter("ignore")
         yield

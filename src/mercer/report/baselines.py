@@ -39,7 +39,7 @@ class Baseline(NamedTuple):
         Its scores; empty if it was left out.
     gain : Score
         The advantage of the kernel machine in the first of the scores, or in balanced accuracy if its classes have
-        weights, with an interval from rows drawn for both models at once. If it is above 0, the kernel machine is
+        weights, with an interval from the same bootstrap draws for both models. If it is above 0, the kernel machine is
         ahead.
     why : str
         The reason why the model was left out; empty if it was not.

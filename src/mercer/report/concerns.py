@@ -1,4 +1,4 @@
-"""Where a model does worse on held-out rows than expected, in words that say what to do."""
+"""Warnings about a model that is worse on held-out rows than expected, with advice."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def expected_error(model: Any) -> float:
 
 
 def _beaten(model: Any, baselines: Sequence[Baseline]) -> list[Concern]:
-    """Return the baselines that are ahead; being below the majority class is always a concern, as it costs nothing."""
+    """Return the baselines that are ahead; the majority class counts even if the difference may be due to chance."""
     found, name = [], first_score(model)
     for one in baselines:
         below = one.is_simplest and isinstance(model, KernelClassifier) and one.gain.value < 0.0
@@ -200,7 +200,7 @@ class Outlying(NamedTuple):
 
     @classmethod
     def of_errors(cls, errors: NDArray[np.float64]) -> Outlying | None:
-        """Return them from what every row adds to the squared error, or None if it is spread over many rows."""
+        """Return the outlying rows, given each row's part of the squared error; None if it is spread over many rows."""
         order = np.argsort(-errors, kind="stable")
         total = float(errors.sum())
         if not 0.0 < total < math.inf:
@@ -219,7 +219,7 @@ class Outlying(NamedTuple):
         return cls.of_errors(squares if weight is None else squares * weight)
 
     def told(self, table: Table) -> str:
-        """Describe how many they are, and which."""
+        """Describe the outlying rows: their number, and which they are."""
         several = len(self.rows) > 1
         places = [table.where(int(row)) or f"row {row} of the held-out rows" for row in self.rows[:NAMED_ROWS]]
         make = "make" if several else "makes"

@@ -23,7 +23,7 @@ class ColumnSummary(NamedTuple):
 
 
 class RowSummary(NamedTuple):
-    """What the training rows contain.
+    """A summary of the training rows.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class RowSummary(NamedTuple):
     values : ndarray or None
         The targets of a regressor; None for classifiers.
     prepared : tuple of str
-        What is done to columns before the kernel sees them, in sentences.
+        The preparation of columns, in sentences.
     """
 
     rows: int
@@ -95,7 +95,7 @@ def summary(model: Any, table: Table) -> RowSummary:
 
 
 def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[ColumnSummary]:
-    """Return columns as the user has them: the parts into which levels were split are one column again."""
+    """Return the user's columns, in which the prepared columns of a column of levels are one again."""
     width = len(total.mean)
     kinds = (
         [(column.name, shown_levels(column), prepared.width_of(column)) for column in prepared.columns]

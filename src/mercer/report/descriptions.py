@@ -9,14 +9,14 @@ from ..maps import FeatureMap
 
 
 def of_kernel(kernel: Any) -> str:
-    """Return the sense in which a kernel regards rows as similar."""
+    """Return a sentence about which rows are similar to a kernel."""
     return kernel.description if isinstance(kernel, Kernel) else Kernel.description
 
 
 def of_map(map: FeatureMap) -> str:
-    """Return what the features of a fitted map are, and what they are for."""
+    """Return a description of the features of a fitted map and of their purpose."""
     return (
-        f"Every row becomes {map.n_components_:,} numbers, whose inner products stand for the kernel: "
+        f"Every row becomes {map.n_components_:,} numbers, whose inner products approximate the kernel: "
         f"{map.description.features}. "
         "A linear model of these numbers is a kernel machine."
     )

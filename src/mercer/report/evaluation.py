@@ -56,8 +56,9 @@ def evaluate(
     random_state : int, Generator or RandomState, default=0
         The seed of the intervals.
     unknown : {"auto", "error", "ignore"} or None, default=None
-        What to do about levels that the model has not learned: raise an error, or treat them as no level at all
-        (:func:`mercer.report.unknown_levels` counts them). None does what the model does when it predicts.
+        The treatment of levels that the model has not learned: raise an error, or treat them as no level at all
+        (:func:`mercer.report.unknown_levels` counts them). None means the treatment that the model applies in
+        predictions.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def evaluate(
 
 
 def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random_state: RandomState = 0) -> list[Score]:
-    """Return scores with intervals from what was measured on the rows."""
+    """Return scores with intervals, given the result of :func:`measures`."""
     metrics, y, weight, _ = measured
     return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)
 

@@ -36,7 +36,7 @@ class Imbalance(NamedTuple):
         return next(reversed(self.shares))
 
     def sentence(self, weighed: bool = False) -> str:
-        """Describe what the sizes mean for the scores, and what to do about it.
+        """Describe what the sizes of the classes mean for the scores, with advice.
 
         Parameters
         ----------

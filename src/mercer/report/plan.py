@@ -1,4 +1,4 @@
-"""What a fit would do, without running it."""
+"""The plan of a fit, without running it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..learn.targets.labels import Tasks, columns_of
 
 
 class Plan(NamedTuple):
-    """What a learner would do with a table.
+    """The plan of a learner's fit to a table.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
 
 def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Plan:
-    """Return what a learner would do with a table, without computing any features.
+    """Return the plan of a learner's fit to a table, without computing any features.
 
     Parameters
     ----------

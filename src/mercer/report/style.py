@@ -1,10 +1,10 @@
-"""The look of pages and pictures: one set of colours for light, dark and paper that the colour-blind can tell apart."""
+"""The style of pages and pictures, with colours for screens, dark screens and paper that suit the colour-blind."""
 
 from __future__ import annotations
 
 INK, FAINT = "#1f2328", "#d5dae1"
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6fd0")
-"""The palette of Okabe and Ito, without black, which is the ink, and yellow, which is hard to see on white."""
+"""The palette of Okabe and Ito, without black, the colour of the text, and yellow, which is hard to see on white."""
 DARK_SERIES = ("#4fb0ee", "#ff8a4c", "#2fcf9f", "#e59ac4", "#f2b632", "#9ad4f7", "#a99ff0")
 MARKERS = "osD^vPX"
 

@@ -52,12 +52,12 @@ class Usage(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """How a model was made.
+    """The origin of a model: the command, its options, and the versions of libraries.
 
     Attributes
     ----------
     command : str
-        The command that makes the model again.
+        The command that reproduces the model.
     options : dict of str to object
         All its options.
     versions : dict of str to str
@@ -104,7 +104,7 @@ def training_page(
     usage : Usage or None, default=None
         Time and memory.
     origin : Origin or None, default=None
-        How to make the model again.
+        The command, options and versions that reproduce the model.
     sections : sequence of str, default=()
         Further sections, as HTML.
     baselines : sequence of Baseline, default=()
@@ -153,13 +153,13 @@ def training_page(
 
 
 def _lead(model: Any, rows: int, held_out: int, scores: Sequence[Score]) -> str:
-    """Return the page in one sentence."""
+    """Return the summary of the page in one sentence."""
     what = f"{len(model.classes_)} classes" if isinstance(model, KernelClassifier) else "numbers"
     made = f"A kernel machine that predicts {what}, trained on {rows:,} rows"
     if not scores:
-        return escape(f"{made}. No rows were held out, so it is not known how well it does on new rows.")
+        return escape(f"{made}. No rows were held out, so its quality on new rows is not known.")
     first = scores[0]
-    return f"{escape(made)}. On {held_out:,} rows it had not seen: <strong>{escape(_worded(first))}</strong>."
+    return f"{escape(made)}. On {held_out:,} rows that it had not seen: <strong>{escape(_worded(first))}</strong>."
 
 
 def _worded(score: Score) -> str:
@@ -268,7 +268,7 @@ def _worth(widths: Sequence[Any]) -> str:
     gain = last.score.value - before.score.value
     if last.score.low <= before.score.value:
         return f"The last doubling of the features changed the score by {gain:+.2g}, which is within its interval."
-    return f"The last doubling of the features still gained {gain:.2g}: more features may gain more."
+    return f"The last doubling of the features still gained {gain:.2g}, so more features may help."
 
 
 def _penalty(model: Any, studied: Study | None) -> str:
@@ -301,7 +301,7 @@ def _penalty(model: Any, studied: Study | None) -> str:
 
 
 def _trials(model: Any) -> str:
-    """Return what a pilot tried before the fit; nothing if all arguments were given or there were too few rows."""
+    """Return the trials of a pilot before the fit; nothing if all arguments were given or there were too few rows."""
     choice = getattr(model, "choice_", None)
     if choice is None or not choice.trials:
         return ""

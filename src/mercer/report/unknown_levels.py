@@ -107,5 +107,5 @@ class UnknownCounter:
 
 
 def treating_unknown(model: Any, unknown: str = "ignore") -> Any:
-    """Return the same fitted learner, which treats levels that it has not learned as none, or raises an error."""
+    """Return a copy of a fitted learner that ignores levels that it has not learned, or raises an error about them."""
     return model if model.preparation_.levelled is None else model.treating_unknown(unknown)

@@ -1,4 +1,4 @@
-"""What would change with fewer features or another penalty, and how well the map approximates the kernel."""
+"""Experiments with a fitted model: fewer features, other penalties, and the error of the kernel."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Penalised(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What would change with fewer features or another penalty.
+    """The scores of a model with fewer features and with other penalties, and the error of its kernel.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def study(
 
 
 def has_kernel_itself(model: Any) -> bool:
-    """Return whether a fitted learner approximates nothing; models from older files do not record their solver."""
+    """Return whether a fitted learner uses the kernel itself; models from older files do not record their solver."""
     solver = getattr(model, "solver_", None)
     return is_exact(model) or (solver is not None and solver.name == EXACT)
 
@@ -151,7 +151,7 @@ def some(table: SourceTable, most: int, seed: int) -> Block:
 
 
 def as_wide(model: Any, width: int) -> Any:
-    """Return the same learner, not fitted, with another width, and the kernel, map and seed that it has found."""
+    """Return an unfitted learner with another width and the kernel, map and seed of a fitted one."""
     name = type(model.map_).__name__
     alone = any(note.name == name and not note.over for note in MAPS)
     penalty = penalty_name(model)

@@ -1,4 +1,4 @@
-"""Sums of rows in bins of equal size, which are all that a permutation of bins needs."""
+"""Sums of rows in bins of equal size, from which statistics of permuted bins are computed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class BinSums:
             self._join()
 
     def at_size(self, size: int) -> BinSums:
-        """Return the same rows in bins of this size, which must not be smaller than the current one."""
+        """Return the sums in bins of this size, which must not be smaller than the current size."""
         other = BinSums(self.bins.shape[1], self._most)
         other.size, other.bins, other.rest = self.size, self.bins, dict(self.rest)
         while other.size < size:

@@ -34,7 +34,7 @@ class HSICTest:
         The kernel for X, or a map. :class:`mercer.Nystrom` with landmarks by "rpcholesky" computes the features of a
         kernel. None means ``Gaussian("median")``.
     kernel_y : Kernel, str, callable, FeatureMap or None, default=None
-        The same for Y.
+        The kernel for Y, or a map.
     n_components : int, default=64
         The number of landmarks for each.
     n_permutations : int, default=199
@@ -150,7 +150,7 @@ class HSICTest:
         self._bins = BinSums((widths[0] + 1) * (widths[1] + 1), BINS)
 
     def fresh(self) -> Self:
-        """Return the same prepared test without rows, for another part of the rows, to be merged later.
+        """Return a copy of this prepared test without rows, for another part of the rows, to be merged later.
 
         Returns
         -------
@@ -338,7 +338,7 @@ def hsic_test(
     kernel_x : Kernel, str, callable, FeatureMap or None, default=None
         The kernel for X, or a map. None means ``Gaussian("median")``.
     kernel_y : Kernel, str, callable, FeatureMap or None, default=None
-        The same for Y.
+        The kernel for Y, or a map.
     n_components : int, default=64
         The number of landmarks for each.
     n_permutations : int, default=199

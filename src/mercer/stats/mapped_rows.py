@@ -1,4 +1,4 @@
-"""The features of rows for a test: the map that is learned from a sample of them, and passes over the rows."""
+"""The features of rows for a test: a map learned from a sample of the rows, and passes over all of them."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def as_columns(X: Any) -> Any:
 def learn_map(map: FeatureMap, samples: Sequence[Any], seed: int) -> NDArray[np.float64]:
     """Fit a map to rows of one sample or of two together, and return the mean of its features.
 
-    Rows are drawn from all samples as if they were one, so that none is preferred: the distribution of what is learned
-    then does not change if rows are exchanged between samples of the same distribution.
+    Rows are drawn from all samples as if they were one, so that the map does not depend on which sample a row is in.
+    Otherwise the test would not have its level if both samples come from the same distribution.
     """
     rng = Stream(seed)
     first = rows_to_fit(map, samples[0], rng)
@@ -72,7 +72,7 @@ def learn_map(map: FeatureMap, samples: Sequence[Any], seed: int) -> NDArray[np.
     taken = [numbers[(start <= numbers) & (numbers < end)] - start for start, end in pairwise(starts)]
     sample = stacked([one.take(chosen) for one, chosen in zip(rows, taken, strict=True) if len(chosen)])
     if map.kernel == USUAL and not abs(sample.max(axis=0) - sample.min(axis=0)).max() > 0.0:
-        map.set_params(kernel=Gaussian(1.0))  # rows that are all equal have no distances, so any bandwidth does
+        map.set_params(kernel=Gaussian(1.0))  # rows that are all equal have no distances, so any bandwidth is fine
     map.fit_rows(ArrayRows(sample, rng.child("rows")), seed)
     return features(map.fitted_, sample, map.n_jobs).mean(axis=0, dtype=np.float64)
 

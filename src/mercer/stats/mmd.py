@@ -133,7 +133,7 @@ class MMDTest:
         return BinSums(width, BINS), BinSums(width, BINS)
 
     def fresh(self) -> Self:
-        """Return the same prepared test without rows, for another part of the rows, to be merged later.
+        """Return a copy of this prepared test without rows, for another part of the rows, to be merged later.
 
         Returns
         -------

@@ -20,7 +20,7 @@ class KernelTestResult(NamedTuple):
     null : ndarray of shape (n_permutations,)
         The statistics of permuted rows, or of rows with random signs.
     method : str
-        The method behind them: "permutation" or "wild".
+        The method that gave the values in ``null``: "permutation" or "wild".
     """
 
     statistic: float
@@ -39,7 +39,7 @@ class KernelTestResult(NamedTuple):
         null : ndarray of shape (n_permutations,)
             Its values under the null hypothesis.
         method : str
-            The method behind them.
+            The method that gave the values in ``null``.
 
         Returns
         -------

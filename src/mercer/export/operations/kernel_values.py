@@ -60,19 +60,19 @@ def gram(kernel: Kernel, X: Symbol, L: Matrix) -> Symbol:
 
 @singledispatch
 def value(kernel: Kernel, t: Symbol) -> Symbol:
-    """f(t) of a dot-product kernel."""
+    """Return f(t) of a dot-product kernel."""
     raise NotExportedError(f"the kernel {kernel!r} has no formula in standard operators")
 
 
 @singledispatch
 def radial(kernel: Kernel, squares: Symbol) -> Symbol:
-    """g of the squared distances, for a kernel that is a function of them."""
+    """Return the kernel's function g of the squared distances."""
     raise NotExportedError(f"the kernel {kernel!r} has no formula in standard operators")
 
 
 @singledispatch
 def diagonal(kernel: Kernel, X: Symbol) -> Symbol:
-    """k(x, x) of rows in float64."""
+    """Return k(x, x) of rows in float64."""
     if isinstance(kernel, DotProduct):
         return value(kernel, xp.sum(X * X, axis=1))
     if isinstance(kernel, ShiftInvariant | SkewedChi2 | SkewedIntersection):
@@ -116,7 +116,7 @@ def _(kernel: Maclaurin, t: Symbol) -> Symbol:
 
 
 def horner(coefficients: tuple[float, ...], t: Symbol) -> Symbol:
-    """Return a polynomial."""
+    """Evaluate a polynomial by Horner's rule."""
     found = t * 0.0 + float(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         found = found * t + float(coefficient)
@@ -127,7 +127,7 @@ def horner(coefficients: tuple[float, ...], t: Symbol) -> Symbol:
 
 
 def squared_distances(X: Symbol, L: Matrix) -> Symbol:
-    """Squared distances, from an origin near the landmarks to avoid cancellation."""
+    """Return squared distances, computed from an origin near the landmarks to avoid cancellation."""
     origin = L.mean(axis=0)
     rows, others = X - origin, L - origin
     norms = xp.sum(rows * rows, axis=1, keepdims=True) + np.einsum("ij,ij->i", others, others)

@@ -1,4 +1,4 @@
-"""What the launches of all kernels share: tables on the device, and marks for rows."""
+"""Helpers for the launches of kernels: tables on the device, and marks for rows."""
 
 from __future__ import annotations
 

@@ -45,9 +45,8 @@ def summarise(X: Any, weight: Vector | None) -> Summary:
     n, width = X.shape
     if sp.issparse(X):
         return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
-    if (
-        width > WIDE
-    ):  # some columns at a time, because intermediate results take several times as much memory as they do
+    # Some columns at a time, because intermediate results take several times as much memory as they do.
+    if width > WIDE:
         parts = [summarise(X[:, start : start + SUMMARISED], weight) for start in range(0, width, SUMMARISED)]
         return Summary(*(np.concatenate(one) for one in zip(*parts, strict=True)))
     values = X.astype(np.float64)
