@@ -101,6 +101,18 @@ def test_tables_are_prepared_as_learners_prepare_them():
     assert (raw.n_rows, raw.n_columns) == (400, 5)
 
 
+def test_prepared_columns_are_called_by_their_names():
+    frame = pd.DataFrame(some_rows() * [1.0, 1.0, 1.0, 1e4], columns=list("abcd"))
+    frame["town"] = np.where(frame["a"] > 0.0, "oslo", "rome")
+    frame.loc[:40, "c"] = np.nan
+    frame.loc[0, "town"] = "bergen"
+    found = diagnose_table("gaussian(0.1)", mercer.data.open(frame, target="b"), scale=None)
+    words = next(one.words for one in found.findings if one.name == "scales")
+    assert words == "the largest standard deviation of a column ('d') is 2e+05 times the smallest ('town=bergen')"
+    arrays = diagnose_table("gaussian(0.1)", mercer.data.open(frame[list("abcd")].to_numpy(), target=1), scale=None)
+    assert "(column 2)" in next(one.words for one in arrays.findings if one.name == "scales")
+
+
 def test_it_is_plain_data():
     found = diagnose("gaussian('median')", some_rows())
     assert json.loads(found.to_json()) == found.to_dict()

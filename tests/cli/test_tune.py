@@ -52,7 +52,7 @@ def test_without_kernels_the_search_starts_from_the_default(folder, run, tmp_pat
         assert max(trial["score"] for trial in found["trials"]) >= found["trials"][0]["score"]
         assert repr(model.map_.kernel_) == found["kernel"]
     else:
-        for text in ("round 1: ", "held-out accuracy", "fits of the model: "):
+        for text in ("round 1: ", "held-out accuracy", "final fits: "):
             assert text in result.stdout
         assert "held-out accuracy" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
@@ -68,7 +68,7 @@ def test_a_table_a_page_and_what_was_left_out(folder, run, tmp_path, monkeypatch
     command = f"tune flowers.csv --target kind {QUICK} --rounds 2 --features 1024 -o {tmp_path}/m"
     result = run(f"{command} --minutes 1 --report {tmp_path}/page.html")
     assert (result.exit_code, result.stderr) == (0, ""), result.output
-    for text in ("round 1: squared, ", "leave-one-out accuracy", "Gaussian(gamma=", "fits of the model: 321 rows",
+    for text in ("round 1: squared, ", "leave-one-out accuracy", "Gaussian(gamma=", "final fits: 321 rows",
                  "round 1 ended after 1 of 8 kernels for lack of time", "held-out rows"):  # fmt: skip
         assert text in result.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -16,12 +16,13 @@ from .._random import RandomState, Stream, as_seed
 from .._rows import ArrayRows
 from .._tiles import single_threaded_blas
 from ..data import SourceTable
+from ..data.table_rows import placed
 from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.parse import as_kernel
 from ..learn.argument_types import MemoryArgument
 from .certificate import codes_of_targets
-from .samples import drawn, most_rows, prepared
+from .samples import drawn, most_rows, preparation_of
 
 Matrix = NDArray[np.float64]
 
@@ -263,8 +264,9 @@ def diagnose_table(
     if scale == "auto":
         scale = None if kernel.domain_is_non_negative else "standard"
     block, numbers = drawn(table, min(TABLE_ROWS, most_rows(table, memory)), seed)
-    X = prepared(table, block, numbers, scale, **preparing)
-    names = table.names if table.names is not None and len(table.names) == X.shape[1] else None
+    preparation = preparation_of(table, scale, **preparing)
+    X = placed(table, preparation, block.X, numbers)
+    names = None if table.names is None else preparation.labels(len(table.names))
     found = diagnose(kernel, X, block.y, names=names, random_state=seed)
     return replace(found, n_rows=table.n_rows)
 

@@ -15,6 +15,7 @@ from ..data.block import Block, concatenated, rows_of
 from ..data.table_rows import placed
 from ..kernels import Gaussian
 from ..learn.argument_types import MemoryArgument
+from ..learn.prepare.preparation import Preparation
 from .halving import Sample
 from .learner_choice import learner_for
 
@@ -91,10 +92,30 @@ def prepared(table: Table, block: Block, numbers: NDArray[np.int64], scale: str 
     ndarray or sparse matrix
         The prepared rows.
     """
+    return placed(table, preparation_of(table, scale, **preparing), block.X, numbers)
+
+
+def preparation_of(table: Table, scale: str | None, **preparing: Any) -> Preparation:
+    """Return how a learner prepares the columns of a table.
+
+    Parameters
+    ----------
+    table : Table
+        All rows.
+    scale : str or None
+        How columns are scaled.
+    **preparing : object
+        The arguments ``missing``, ``unknown`` and ``dates``.
+
+    Returns
+    -------
+    Preparation
+        The preparation, which has seen all rows.
+    """
     learner: Any = learner_for(
         "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, alpha=1.0, random_state=0, **preparing
     )
-    return placed(table, learner.prepare(table).preparation_, block.X, numbers)
+    return learner.prepare(table).preparation_
 
 
 def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

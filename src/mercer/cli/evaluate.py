@@ -52,8 +52,8 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
         seen = has_seen(fitted, table)
         if seen:
             warnings.warn(
-                "the model may have been trained on these rows, since they contain the first rows of its fit; scores "
-                "on new rows will be worse: rely on those that 'mercer fit' prints for the rows it holds out",
+                "the model may have been trained on these rows, since they contain the first rows of its fit; expect "
+                "lower scores on new rows, like those that 'mercer fit' printed for the rows it held out",
                 stacklevel=2,
             )
         say(f"scoring {table.n_rows:,} rows")

@@ -228,7 +228,7 @@ def show_trials(found: Any) -> None:
         elif number is not None:
             title = f"round {number}: {rows[0].loss}, {shape}"
         else:
-            title = f"fits of the model: {shape}" if measure == "fit" else f"losses, scored on rows set aside: {shape}"
+            title = f"final fits: {shape}" if measure == "fit" else f"losses, scored on rows set aside: {shape}"
         strength = "alpha" if number is not None and not held_out else "alpha or C"
         headers = ["kernel", "scale", "loss", strength, "features", measure, "s"]
         cells = [

@@ -212,7 +212,9 @@ def from_files(paths: list[Path], format: str | None, reading: Reading) -> list[
     formats = {path: format or format_of(path) for path in paths}
     for path, found in formats.items():
         if found is None:
-            raise ValueError(f"cannot tell the format of {path} from its name: give format, one of {tuple(FORMATS)}")
+            raise ValueError(
+                f"cannot tell the format of {path} from its name: give format, one of {', '.join(FORMATS)}"
+            )
         if found != formats[paths[0]]:
             raise ValueError(f"all files of a table must have one format, found {paths[0]} and {path}")
     reader = implementation(FORMATS[str(formats[paths[0]])].reader)
