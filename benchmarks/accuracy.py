@@ -52,7 +52,7 @@ def relative_error(Z: np.ndarray, K: np.ndarray) -> float:
 
 
 def measure(make: Callable[..., Any], kernel: Kernel, train: np.ndarray, test: np.ndarray, seeds: int) -> np.ndarray:
-    """One relative error a seed."""
+    """Return one relative error per seed."""
     K, errors = None, []
     for seed in range(seeds):
         sketch = make(kernel, n_components=WIDTH, random_state=seed).fit(train)
@@ -76,7 +76,7 @@ def show(title: str, rows: dict[str, list[np.ndarray]], heads: list[str]) -> Non
 
 
 def homogeneous(train: np.ndarray, test: np.ndarray, seeds: int) -> None:
-    """Every map on <x, y>^p."""
+    """Compare every map on the kernel <x, y>^p."""
     rows = {
         name: [measure(make, Polynomial(degree), train, test, seeds) for degree in DEGREES]
         for name, make in HOMOGENEOUS.items()
@@ -97,7 +97,7 @@ def formulas(train: np.ndarray, test: np.ndarray) -> None:
 
 
 def series(train: np.ndarray, test: np.ndarray, seeds: int) -> None:
-    """Kernels with several degrees."""
+    """Compare maps on kernels with several degrees."""
     makers: dict[str, Callable[..., Any]] = {
         "RandomMaclaurin H0/1": lambda kernel, **rest: mercer.RandomMaclaurin(kernel, exact_terms=True, **rest),
         "RandomMaclaurin": mercer.RandomMaclaurin,
@@ -110,7 +110,7 @@ def series(train: np.ndarray, test: np.ndarray, seeds: int) -> None:
 
 
 def gaussian(train: np.ndarray, test: np.ndarray, seeds: int) -> None:
-    """The Gaussian at the median heuristic and ten times narrower."""
+    """Compare maps on the Gaussian kernel at the median distance and on one that is ten times narrower."""
     median = Gaussian("median").resolve(train, 0)
     rows: dict[str, list[np.ndarray]] = {"RBFSampler": [], "TaylorSketch": []}
     for factor in (1.0, 10.0):

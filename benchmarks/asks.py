@@ -1,16 +1,17 @@
 """What users of kernel methods have requested, compared with the best available tool: one command per comparison.
 
-``python benchmarks/asks.py null [RUNS]`` counts false alarms at 5 % of the tests where nothing is to be found, in
-samples of several kinds. ``power`` counts what is found by the tests at linear cost, and by the same tests on all pairs
-of as many rows as take the same time. ``hyppo`` compares p-values and times with hyppo's. ``novelty`` compares
-:class:`mercer.learn.KernelNovelty` with scikit-learn's OneClassSVM on handwritten digits, one digit at a time being the
-novel one. ``intervals`` compares jackknife+, CV+, split and sets of classes with those of MAPIE, on the same learner.
-``gaussian`` compares likelihoods and their derivatives with those of scikit-learn's GaussianProcessRegressor.
-``forgetting`` compares rows that fade in ``partial_fit`` with fits to all rows so far, weighted by age.
-``importances`` compares gradients with permutations of columns, and ``preimages`` pre-images with those of
-scikit-learn's KernelPCA. Seconds are of the processor; run them with OMP_NUM_THREADS=1. MAPIE and hyppo are not among
-the requirements: ``pip install mapie hyppo``; start hyppo as ``python -P``, because numba would take ``coverage.py``
-beside this file for the package of that name.
+``python benchmarks/asks.py null [RUNS]`` counts false alarms of the tests at 5 %, on samples of several kinds without
+any difference or dependence. ``power`` counts how often the tests at linear cost find a difference or dependence,
+compared with the same tests on all pairs of as many rows as they can process in the same time. ``hyppo`` compares
+p-values and times with hyppo's. ``novelty`` compares :class:`mercer.learn.KernelNovelty` with scikit-learn's
+OneClassSVM on handwritten digits, with one digit at a time as the novel one. ``intervals`` compares jackknife+, CV+,
+split and sets of classes with those of MAPIE, on the same learner. ``gaussian`` compares likelihoods and their
+derivatives with those of scikit-learn's GaussianProcessRegressor. ``forgetting`` compares rows that fade in
+``partial_fit`` with fits to all rows so far, weighted by age. ``importances`` compares gradients with permutations of
+columns, and ``preimages`` pre-images with those of scikit-learn's KernelPCA. Seconds are of the processor; run them
+with OMP_NUM_THREADS=1. MAPIE and hyppo are not among the requirements: ``pip install mapie hyppo``; start hyppo as
+``python -P``, because numba would otherwise import ``coverage.py`` next to this file instead of the package of that
+name.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def at_once(test: Any, sample: Sample, rows: int, others: int | None = None, **g
 
 
 def merged(test: Any, parts: int = 4, rows: int = 30, batches: int = 2, **given: Any) -> Callable[[int], float]:
-    """The p-value of parts that were given batches of their own, and then merged; the first rows are not tested."""
+    """Return the p-value of merged parts, each of which was given its own batches; the first rows are not tested."""
 
     def run(seed: int) -> float:
         rng = np.random.default_rng(seed)
@@ -83,7 +84,7 @@ def merged(test: Any, parts: int = 4, rows: int = 30, batches: int = 2, **given:
 
 
 def scenarios() -> Iterator[tuple[str, Callable[[int], float]]]:
-    """Both tests as they are, and with fewer landmarks and permutations on rows of other kinds."""
+    """Return both tests with defaults, and with fewer landmarks and permutations on rows of other kinds."""
     kinds = (("Cauchy", heavy), ("counts, many ties", counts), ("float32", single))
     fewer: dict[str, Any] = {"n_components": 64, "n_permutations": 199}
     for test in (mmd_test, hsic_test):
@@ -183,7 +184,7 @@ def rows_in_time(run: Callable[[int], Any], limit: float) -> int:
 
 
 def power(runs: int = 100) -> None:
-    """The share of runs that find what is there."""
+    """Print the share of runs in which an existing difference or dependence is found."""
     tests: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         "mmd_test": (mmd_test, all_pairs_mmd, {"shift of 0.035": shifted, "one column 8 % wider": wider}),
         "hsic_test": (hsic_test, all_pairs_hsic, {"0.05 x^2 + noise": bent, "noisy circle": ring}),
@@ -246,7 +247,7 @@ def hyppo(rows: int = 500, runs: int = 20) -> None:
     )
     for name, sample, theirs, ours in pairs:
         apart, spent = [], []
-        theirs(*sample(np.random.default_rng(1), 60), 0)  # what is compiled at first is not counted
+        theirs(*sample(np.random.default_rng(1), 60), 0)  # compilation in the first call is not counted
         for seed in range(runs):
             X, Y = sample(np.random.default_rng(seed), rows)
             times, found = [], []
@@ -264,7 +265,7 @@ def hyppo(rows: int = 500, runs: int = 20) -> None:
 
 
 def novelty() -> None:
-    """Means over the ten digits."""
+    """Print means over the ten digits."""
     X, y = load_digits(return_X_y=True)
     X = X / 16.0
     gamma = 1.0 / (X.shape[1] * X.var())
@@ -314,7 +315,7 @@ def classifier() -> KernelClassifier:
 
 
 def intervals_of_split(seed: int) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Methods of intervals, with what MAPIE and Mercer cover, how wide they are, how far apart, and both times."""
+    """Return, for every method of intervals, the coverage, width and time of MAPIE and Mercer, and their difference."""
     from mapie.regression import CrossConformalRegressor, SplitConformalRegressor
     from sklearn.model_selection import LeaveOneOut, train_test_split
 
@@ -339,7 +340,7 @@ def intervals_of_split(seed: int) -> Iterator[tuple[str, tuple[float, ...]]]:
 
 
 def sets_of_split(seed: int) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """The same for sets of classes, whose width is the number of classes; how far apart is the share that differs."""
+    """Return these results for sets of classes: the width is a number of classes, the difference a share of rows."""
     from mapie.classification import SplitConformalClassifier
     from sklearn.model_selection import train_test_split
 
@@ -359,7 +360,7 @@ def sets_of_split(seed: int) -> Iterator[tuple[str, tuple[float, ...]]]:
 
 
 def intervals(splits: int = 5) -> None:
-    """The same machine inside MAPIE and inside ConformalRegressor and ConformalClassifier."""
+    """Compare one machine inside MAPIE with the same machine inside Mercer's conformal predictors."""
     found: dict[str, list[tuple[float, ...]]] = {}
     for seed in range(splits):
         for method, numbers in (*intervals_of_split(seed), *sets_of_split(seed)):
@@ -404,7 +405,8 @@ def gaussian(rows: int = 600, columns: int = 5) -> None:
 
     model, slopes = ours(rows)
     gram = Matern(1.5, length_scale=tuple(lengths.tolist()))(X) + 0.05 * np.eye(rows)
-    noise = 0.05 * float(y @ np.linalg.solve(gram, y)) / rows  # the most likely one, at which Mercer's likelihood is
+    # The most likely noise, for which Mercer states the likelihood.
+    noise = 0.05 * float(y @ np.linalg.solve(gram, y)) / rows
     factor = kernels.ConstantKernel(noise / 0.05, "fixed")
     kernel = factor * kernels.Matern(lengths, nu=1.5) + kernels.WhiteKernel(noise, "fixed")
     peer = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(X, y)
@@ -464,7 +466,7 @@ def forgetting(batches: int = 40, rows: int = 500, width: int = 256) -> None:
 
 
 def importances(rows: int = 2000, columns: int = 20) -> None:
-    """Friedman's function, five columns of which matter: gradients, and permutations of every column."""
+    """Compare gradients with permutations of columns on Friedman's function, for which five columns matter."""
     from scipy.stats import spearmanr
     from sklearn.datasets import make_friedman1
     from sklearn.inspection import permutation_importance
@@ -482,7 +484,7 @@ def importances(rows: int = 2000, columns: int = 20) -> None:
 
 
 def preimages(rows: int = 1000, parts: int = 32) -> None:
-    """Digits and their pre-images, with noise taken off: components of noisy digits, against the digits without it."""
+    """Compare pre-images of noisy digits with the digits without noise."""
     from sklearn.decomposition import KernelPCA as Peer
 
     X, _ = load_digits(return_X_y=True)

@@ -1,17 +1,17 @@
-"""Are requested errors met, do certificates cover, and how much is lost by the choice of a map?
+"""Checks of AutoMap and certify: whether errors meet their target, intervals cover, and the chosen map is good.
 
 ``python benchmarks/certificates.py met --csv certificates.csv`` with ``MERCER_DATA`` set to the folder that holds the
-sets; ``cover`` and ``regret`` are the other tables. Cells are appended to the CSV when they are done, so that a run can
-be interrupted and goes on; ``--tiny`` runs all of it on a few rows of scikit-learn's digits.
+sets; ``cover`` and ``regret`` are the other tables. Cells are appended to the CSV when they are done, so that an
+interrupted run can be continued; ``--tiny`` runs all of it on a few rows of scikit-learn's digits.
 
-Rows are standardised, and of unit norm for the polynomial. ``met`` and ``regret`` draw 3,000 rows to fit and others to
-judge by, which no fit has seen; errors are those of a kernel matrix of as many rows as were fitted. ``met`` asks for an
-error, then whether the map has it, and whether a map of two thirds of the width would do: the one that was chosen, or
-landmarks (the mean of five draws up to a width of 128). Where AutoMap refuses for the first time, landmarks at two
-thirds of the rows and the best other map, as wide as the budget allows, are fitted and judged, to see whether it was
-right. ``cover`` takes samples of 200 rows from 4,000 (60 from about 1,200 digits) and compares their intervals with
-all of these rows. ``regret`` divides the error of the map that was chosen for a width by that of the best map there,
-both means over three draws, or ten up to a width of 128.
+Rows are standardised, and of unit norm for the polynomial. ``met`` and ``regret`` draw 3,000 rows to fit maps and other
+rows to judge them; errors refer to a kernel matrix of as many rows as were fitted. ``met`` requests an error and checks
+whether the map meets it, and whether a map of two thirds of the width would meet it too: the chosen map, or landmarks
+(the mean of five draws up to a width of 128). Where AutoMap refuses for the first time, landmarks at two thirds of the
+rows and the best other map, as wide as the budget allows, are fitted and judged, to see whether it was right. ``cover``
+takes samples of 200 rows from 4,000 (60 from about 1,200 digits) and compares their intervals with all of these rows.
+``regret`` divides the error of the map that was chosen for a width by that of the best map there, both means over three
+draws, or ten up to a width of 128.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def parts(name: str, kernel: str, seed: int, n_fit: int, n_judged: int) -> Parts:
-    """Other rows for every seed; of a small set two thirds are fitted, or a third where more are to be judged."""
+    """Return other rows for every seed; of a small set two thirds are fitted, or a third if more are to be judged."""
     X, y = rows_of(name)
     order = np.random.default_rng(seed).permutation(len(X))
     if n_fit + n_judged > len(X):
@@ -110,7 +110,7 @@ def drawn(candidate: Any, width: int, rows: Parts, K: np.ndarray, seed: int) -> 
 
 
 def some_of(names: Sequence[str], runs: int) -> tuple[tuple[str, int], ...]:
-    """So many runs, spread over all cells: how many seeds each cell has."""
+    """Return the number of seeds of each cell, for this number of runs over all cells."""
     each, left = divmod(runs, len(names))
     more = set(np.random.default_rng(0).permutation(len(names))[:left])
     return tuple((name, each + (place in more)) for place, name in enumerate(names))
@@ -133,7 +133,7 @@ def met(tiny: bool) -> Figure:
 
 
 def asked(name: str, kernel: str, target: str, tiny: bool, seed: int, _: Found) -> Numbers:
-    """Whether the error is below the target, and how much narrower the map could have been."""
+    """Check whether the error is below the target, and how much narrower the map could have been."""
     count, wanted = TINY_ROWS if tiny else ROWS, float(target)
     rows = parts(name, kernel, seed, count, count)
     resolved = mercer.kernels.parse(KERNELS[kernel]).resolve(rows.fit, seed)
@@ -143,14 +143,14 @@ def asked(name: str, kernel: str, target: str, tiny: bool, seed: int, _: Found) 
         auto = mercer.AutoMap(resolved, target_error=wanted, random_state=seed).fit(rows.fit)
     except mercer.choose.TargetNotMetError as error:
         numbers = {"refused": 1.0, "seconds": process_time() - began}
-        # To see whether it was right takes far longer than all else: once for every cell.
+        # Checking whether the refusal was right takes far longer than everything else: once for every cell.
         return numbers | ({} if seed else {"error": least_error(resolved, error.pilot.trials, rows, K, seed)})
     numbers = {"refused": 0.0, "seconds": process_time() - began, "width": auto.n_components_}
     numbers |= {"limit": auto.error_.high, "error": relative(auto, rows.judged, K, len(rows.fit))}
     less = max(1, int(auto.n_components_ / NARROWER))
     some = len(K) // 2
     rows, K = rows._replace(judged=rows.judged[:some]), K[:some, :some]
-    # Of other maps landmarks are the ones that can be better; narrow maps differ much from draw to draw.
+    # Among other maps, landmarks may be better; narrow maps vary a lot from draw to draw.
     others = [one for one in candidates_for(resolved) if one.map.has_landmarks]
     draws = range(NARROW_DRAWS if less <= NARROW else 1)
     own = Candidate("own", clone(auto.map_))
@@ -226,7 +226,7 @@ def cover(tiny: bool) -> Figure:
 
 
 def covered(name: str, kernel: str, which: str, tiny: bool, seed: int, _: Found) -> Numbers:
-    """How often the intervals of certificates hold what they are about."""
+    """Return how often the intervals of certificates contain the true values."""
     rows = parts(name, kernel, seed, TINY_ROWS if tiny else ROWS, 2 * TINY_ROWS if tiny else POOL)
     resolved = mercer.kernels.parse(KERNELS[kernel]).resolve(rows.fit, seed)
     made = mercer.feature_map(resolved) if which == "rules" else mercer.Nystrom(resolved)
@@ -257,7 +257,7 @@ def largest(M: np.ndarray) -> float:
 
 
 def changed(estimates: np.ndarray, K: np.ndarray, y: Any, sampled: np.ndarray, run: int) -> float:
-    """How much features change the predictions of all rows except those from which the certificate learns."""
+    """Return how much features change the predictions of all rows that the certificate does not learn from."""
     order = Stream(run, "certify").child("order").permutation(len(sampled))
     learned = sampled[order][: len(sampled) // 2]
     others = np.setdiff1d(np.arange(len(K)), learned)
@@ -302,7 +302,7 @@ def regretted(name: str, kernel: str, width: str, tiny: bool, seed: int, _: Foun
     draws = {name: [drawn(one, D, rows, K, draw) for draw in range(DRAWS)] for name, one in served.items()}
     best = min(np.mean(values) for values in draws.values())
     for name, values in draws.items():
-        if D <= NARROW and np.mean(values) <= 1.5 * best:  # narrow maps differ much from draw to draw
+        if D <= NARROW and np.mean(values) <= 1.5 * best:  # narrow maps vary a lot from draw to draw
             values += [drawn(served[name], D, rows, K, draw) for draw in range(DRAWS, MORE_DRAWS)]
     errors = {name: float(np.mean(values)) for name, values in draws.items()}
     taken = auto.pilot_.chosen.map

@@ -1,4 +1,4 @@
-"""The contests of ``speed.py``: rows, our maps, the peers of each, and what a map cannot do without."""
+"""The contests of ``speed.py``: rows, our maps, the peers of each, and the operations that a map needs at least."""
 
 from __future__ import annotations
 
@@ -154,15 +154,15 @@ def _tree(sketch: Any, stored: float, d: int) -> float:
     operations, nodes = 0.0, sketch.parameters_.nodes
     for place, hashes in enumerate(nodes):
         width, child = sketch.construction_.node_width(place, len(nodes) + 1), hashes.buckets.shape[1]
-        transforms = 2 if place == len(nodes) - 1 else 3  # all but the root come back from the spectrum
+        transforms = 2 if place == len(nodes) - 1 else 3  # all nodes but the root are transformed back
         operations += 2 * (stored if child == d else child) + transforms * _fft(width) + 3.0 * width
     return operations
 
 
 def least_flops(name: str, sketch: Any, stored: float, d: int, degree: int | None) -> float:
-    """FLOPs a row of the mathematics of a map, in those of a matrix product: an operation that stands alone counts two.
+    """Return the FLOPs that a map needs per row, where an operation outside of a matrix product counts twice.
 
-    The time of ours may be less where rows have structure, or where signs allow to share sums.
+    The time of ours may be less if rows have structure, or if signs allow sums to be shared.
     """
     D, p = sketch.n_components_, degree or 1
     blocks, size = math.ceil(D / 2 / _padded(d)), _padded(d)

@@ -1,4 +1,4 @@
-"""Do predicted quantiles cover, and are probabilities as often right as they say? Two tables on rows held out.
+"""Coverage of predicted quantiles and calibration of probabilities on held-out rows, in two tables.
 
 Run with ``MERCER_DATA`` set to the folder that holds the sets: ``python benchmarks/coverage.py [--width 1024]``. Rows
 are split at random, four in five to learn from and at most 50,000 of them. The counts of blog_feedback, two thirds of
@@ -28,7 +28,7 @@ BINS = 15
 
 
 def split(name: str) -> tuple[np.ndarray, ...]:
-    """Rows and targets to learn from, and to be tried on."""
+    """Return rows and targets for training, and held-out ones."""
     file = archive(name)
     X, y = np.ascontiguousarray(file["X"], dtype=np.float32), file["y"]
     rng = np.random.default_rng(0)

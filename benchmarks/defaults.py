@@ -3,9 +3,9 @@
 ``python benchmarks/defaults.py sets --csv defaults.csv`` holds ``KernelClassifier()`` and ``KernelRegressor()`` against
 scikit-learn's kernel machines and maps on standardised columns, and against boosted trees, with all their defaults.
 ``damage`` damages tables in eight ways and looks for scores that are worse than those of guessing. ``parts`` begins
-with a kernel machine as it was before anything was chosen by the rows, and adds one part of the defaults after the
-other. ``gate`` asks how often the scales of columns that were learned are used where they help, and only there.
-``unseen`` is like ``sets`` on the tables of ``made_tables.py``, none of which had a part in choosing the defaults.
+with a kernel machine that chooses nothing by the rows, and adds the parts of the defaults one by one. ``gate`` counts
+how often learned scales of columns are used when they help, and how often when they do not. ``unseen`` is like ``sets``
+on the tables of ``made_tables.py``, none of which had a part in choosing the defaults.
 
 Cells are appended to the CSV when they are done; a second run measures what is missing and prints the tables of all.
 ``--only Mercer`` measures the cells with that word in their names alone, ``--again Mercer`` measures them anew.
@@ -81,7 +81,7 @@ class Split(NamedTuple):
 
 
 def names(tiny: bool) -> list[str]:
-    """The sets that are here."""
+    """Return the names of the available sets."""
     if tiny:
         return ["wine", "diabetes"]
     return [*BUNDLED, *(STORED if os.environ.get("MERCER_DATA") else ())]
@@ -218,7 +218,7 @@ def encoded(is_for_trees: bool) -> Any:
 
 
 def of_equal_spread(learner: Any) -> Any:
-    """A learner of numbers that sees them with mean 0 and variance 1, without which its defaults make no sense."""
+    """Return a learner that standardises its columns first, because its defaults assume that."""
     return TransformedTargetRegressor(learner, transformer=StandardScaler())
 
 
@@ -309,28 +309,28 @@ def unseen_table(found: Found) -> str:
 
 
 def heavy_tails(rows: Split, rng: Any) -> Split:
-    """Every column goes through sinh, which spreads its far values over powers of ten."""
+    """Pass every column through sinh, which spreads large values over powers of ten."""
     centre, spread = np.median(rows.X, axis=0), np.std(rows.X, axis=0) + 1e-12
     bent = [np.sinh(np.clip((X - centre) / spread, -12.0, 12.0)) for X in (rows.X, rows.new)]
     return rows._replace(X=bent[0], new=bent[1])
 
 
 def large_column(rows: Split, rng: Any) -> Split:
-    """One column a million times as large."""
+    """Make one column a million times as large."""
     factor = np.ones(rows.X.shape[1])
     factor[rng.integers(len(factor))] = 1e6
     return rows._replace(X=rows.X * factor, new=rows.new * factor)
 
 
 def constant_and_repeated(rows: Split, rng: Any) -> Split:
-    """Five constant columns, and five that are there twice."""
+    """Add five constant columns, and repeat five columns."""
     again = rng.integers(rows.X.shape[1], size=5)
     joined = [np.hstack([X, np.full((len(X), 5), 3.0), X[:, again]]) for X in (rows.X, rows.new)]
     return rows._replace(X=joined[0], new=joined[1])
 
 
 def outlying_rows(rows: Split, rng: Any) -> Split:
-    """One row in a hundred is moved out by a factor of a thousand, also among held-out rows."""
+    """Multiply one row in a hundred by a thousand, also among held-out rows."""
     far = []
     for X in (rows.X, rows.new):
         factor = np.where(rng.uniform(size=(len(X), 1)) < 0.01, 1e3, 1.0)
@@ -339,24 +339,24 @@ def outlying_rows(rows: Split, rng: Any) -> Split:
 
 
 def shuffled_targets(rows: Split, rng: Any) -> Split:
-    """Targets that have nothing to do with their rows; held-out targets are shuffled again for every score."""
+    """Shuffle targets, so that they do not depend on their rows; held-out targets are shuffled for every score."""
     return rows._replace(y=rng.permutation(rows.y))
 
 
 def gaps(rows: Split, rng: Any) -> Split:
-    """Three entries in ten are missing."""
+    """Remove three entries in ten."""
     holed = [np.where(rng.uniform(size=X.shape) < 0.3, np.nan, X) for X in (rows.X, rows.new)]
     return rows._replace(X=holed[0], new=holed[1])
 
 
 def noise_columns(rows: Split, rng: Any) -> Split:
-    """Fifty columns of noise."""
+    """Add fifty columns of noise."""
     joined = [np.hstack([X, rng.normal(size=(len(X), 50)) * np.std(rows.X)]) for X in (rows.X, rows.new)]
     return rows._replace(X=joined[0], new=joined[1])
 
 
 def id_column(rows: Split, rng: Any) -> Split:
-    """A column that numbers the rows, with held-out rows after the others."""
+    """Add a column that numbers the rows, with held-out rows after the others."""
     count = len(rows.X)
     return rows._replace(
         X=np.column_stack([np.arange(count), rows.X]),
@@ -505,7 +505,7 @@ def gate(tiny: bool) -> Figure:
 
 
 def judged(name: str, tiny: bool, seed: int, _: Found) -> Numbers:
-    """Whether the gate let learned scales through, and what they bring on rows held out, with its standard error."""
+    """Return whether learned scales were accepted, and their gain on held-out rows, with its standard error."""
     rows = split(name, seed, TINY_ROWS if tiny else GATE_ROWS)
     losses = {}
     for columns in (None, "learned"):

@@ -74,7 +74,7 @@ def theirs(peer: Callable[..., Any], width: int, dtype: str, tiny: bool, seed: i
 def objectives(width: int, tiny: bool, seed: int, _: Found) -> Numbers:
     """The least squared hinge by ours and by LIBLINEAR with a small ``tol``, on the same features.
 
-    Without an intercept, which LIBLINEAR would hold back and ours does not, both minimise the same function.
+    There is no intercept, which LIBLINEAR regularises and Mercer does not, so that both minimise the same function.
     """
     split = rows(tiny)
     model = KernelClassifier(

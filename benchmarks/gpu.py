@@ -1,9 +1,9 @@
-"""Machines on a GPU, from arrays in the memory of the processor to predictions, compared with their targets.
+"""Times of machines on a GPU, from arrays in CPU memory to predictions, compared with target times.
 
 ``python benchmarks/gpu.py [TASK ...]`` needs an NVIDIA GPU and torch, and for "mnist", "exact" and "covertype" the
 folder that ``MERCER_DATA`` names. ``--tiny --device cpu`` goes through the same steps anywhere, on a few made-up rows.
-Times are medians of wall clock with the device at rest before and after; what is compiled or loaded once is so before.
-``--compare`` fits the same on the processor where that says something about accuracy, which takes minutes.
+Times are medians of wall clock with the device at rest before and after; compilation and loading come before the
+measurement. ``--compare`` also fits machines on the CPU if that says something about accuracy, which takes minutes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Result(NamedTuple):
 
 
 class Run(NamedTuple):
-    """How tasks are run."""
+    """The settings with which tasks are run."""
 
     device: Device
     tiny: bool
@@ -56,11 +56,11 @@ class Run(NamedTuple):
     points: int
 
     def size(self, full: int, tiny: int) -> int:
-        """A size, or the small one in its place."""
+        """Return a size, or the small one if everything is small."""
         return tiny if self.tiny else full
 
     def timed(self, work: Callable[[], Any]) -> tuple[float, Any]:
-        """The median of seconds that some work takes, and what it gave the last time."""
+        """Return the median time of some work in seconds, and its last result."""
         times = []
         for _ in range(self.repeats):
             self.device.synchronise()
@@ -253,7 +253,7 @@ OTHERS = {"globe": globe}
 
 
 def warmed(run: Run) -> None:
-    """Load and compile what is loaded and compiled once."""
+    """Run once, so that loading and compilation are not measured later."""
     small = run._replace(tiny=True, repeats=1, compare=False)
     for task in TASKS.values():
         list(task(small))
@@ -285,7 +285,7 @@ def main(arguments: list[str]) -> None:
 
 
 def described(device: Device) -> str:
-    """The name of a GPU, or that there is none."""
+    """Describe the GPU, if there is one."""
     return device.torch.cuda.get_device_name(device.place) if device.is_cuda else "the processor"
 
 

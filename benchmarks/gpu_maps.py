@@ -1,9 +1,9 @@
 """Features on a GPU: the time of every map, and its error against float64 on a CPU.
 
 ``python benchmarks/gpu_maps.py`` needs an NVIDIA GPU and torch; ``--tiny --device cpu`` goes through the same steps
-anywhere. Rows are random, n x d of them, features D wide, all in float32 unless said. Times are medians by CUDA events
-of ``transform`` into memory that was used before. "plain" is the reference formula in torch on the same device, in one
-tile where that fits; "limit" is what reading rows and writing features takes at the speed of a copy.
+anywhere. There are n random rows of d columns and D features, in float32 unless noted otherwise. Times are medians by
+CUDA events of ``transform`` into memory that was used before. "plain" is the reference formula in torch on the same
+device, in one tile where that fits; "limit" is the time for reading rows and writing features at the speed of a copy.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def plain_milliseconds(map_: FeatureMap, X: torch.Tensor, device: torch.device, repeats: int) -> float:
-    """The reference formula in torch, on as many rows as leave room for what it makes on the way."""
+    """Return the time of the reference formula in torch, on as many rows as its intermediate results allow."""
     fitted, rows = map_.fitted_.on(X), len(X)
     while rows > 1024:
         try:

@@ -1,10 +1,10 @@
-"""Do intervals hold as many new targets as they promise? Three sets, twenty random splits of each.
+"""Coverage of prediction intervals: the share of new targets inside them, on twenty random splits of three sets.
 
 ``MERCER_DATA=... python benchmarks/intervals.py coverage --csv intervals.csv`` fits ``KernelRegressor()``, with all its
-defaults, to at most 4,000 rows, and asks of at most 4,000 others how many are inside intervals of 90 %: by conformal
-prediction, with whatever ``ConformalRegressor`` chooses, with rows left out one by one, and with rows set aside; and
-by the normal distribution about ``predict(return_std=True)``, which assumes one, and noise of one size. The width is
-the median one, in standard deviations of the targets. Times are of the processor and one thread.
+defaults, to at most 4,000 rows, and counts how many of at most 4,000 others are inside intervals of 90 %: by conformal
+prediction, with the method that ``ConformalRegressor`` chooses, with rows left out one by one, and with rows set aside;
+and by the normal distribution about ``predict(return_std=True)``, which assumes one, and noise of one size. The width
+is the median one, in standard deviations of the targets. Times are of the processor and one thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the machine can do at most, and what it is: the measures that times are held against."""
+"""The machine and its limits, with which measured times are compared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rates(NamedTuple):
     read: float
 
     def least_seconds(self, flops: float, written: float, read: float) -> tuple[float, str]:
-        """The time below which no program can be, and what binds it."""
+        """Return the least time that any program needs, and what limits it."""
         seconds = {"FLOPs": flops / self.flops, "bytes": written / self.write + read / self.read}
         bound = max(seconds, key=lambda name: seconds[name])
         return seconds[bound], bound
@@ -37,7 +37,7 @@ def seconds_of(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    del result  # what was allocated is given back outside of the time
+    del result  # memory is released outside of the measured time
     return seconds
 
 
@@ -51,7 +51,7 @@ class Probe:
         self._times: list[tuple[float, float, float]] = []
 
     def measure(self) -> None:
-        """One more timing of each, with BLAS on one thread."""
+        """Measure each rate once more, with BLAS on one thread."""
         works = (
             lambda: self._left @ self._right,
             lambda: np.empty_like(self._source).fill(1),
@@ -61,7 +61,7 @@ class Probe:
 
     @property
     def rates(self) -> Rates:
-        # The best time, not the median: a limit is what cannot be beaten.
+        # The best time instead of the median, because it serves as a limit.
         gemm, write, read = (min(column) for column in zip(*self._times, strict=True))
         size = self._source.nbytes
         return Rates(2.0 * GEMM_SIZE**3 / gemm, size / write, size / read)

@@ -1,9 +1,9 @@
 """Machines compared with exact support vector machines: time to fit, time to predict, and accuracy.
 
-``python benchmarks/machines.py mnist|covertype|all-of-covertype|landmarks|rows|width [--repeats 3] [--tiny]
-[--only TEXT]`` reads the sets from the folder that ``MERCER_DATA`` names. "landmarks" are those of MNIST by several
-rules, whose own time is told beside that of the whole fit. Contestants take turns, each fit in a process of its own on
-one thread; times are processor seconds, and the table has their medians. scikit-learn-intelex takes part where it is
+``python benchmarks/machines.py mnist|covertype|all-of-covertype|landmarks|rows|width [--repeats 3] [--tiny] [--only
+TEXT]`` reads the sets from the folder that ``MERCER_DATA`` names. "landmarks" compares several rules for landmarks on
+MNIST, with the time of the rule and of the whole fit. Contestants take turns, each fit in a process of its own on one
+thread; times are processor seconds, and the table has their medians. scikit-learn-intelex takes part where it is
 installed (the extra ``bench``).
 """
 
@@ -52,7 +52,7 @@ def covertype(tiny: bool, n: int = 100_000) -> tuple[Any, ...]:
 
 
 def all_of_covertype(tiny: bool) -> tuple[Any, ...]:
-    """The same with all rows that are not for tests."""
+    """Return Covertype with all rows that are not held out."""
     return covertype(tiny, 464_809)
 
 
@@ -124,7 +124,7 @@ def measured(name: str, data: tuple[Any, ...], gamma: float, C: float) -> dict[s
 
 
 def in_a_process(arguments: list[str]) -> dict[str, float]:
-    """What this script measures when it is called with these arguments, on one thread."""
+    """Return what this script prints when it is called with these arguments, on one thread."""
     single = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     command = [sys.executable, __file__, *arguments]
     done = subprocess.run(command, env=os.environ | single, stdout=subprocess.PIPE, text=True, check=True)
@@ -161,7 +161,7 @@ def main(given: list[str] | None = None) -> None:
         data = {"mnist": mnist, "covertype": covertype, "all-of-covertype": all_of_covertype}[asked.figure]
         widths = [64] if asked.tiny else settings["widths"]
         names = [f"Mercer, landmarks {width}" for width in widths]
-        # On Covertype half of the rows are within the margin: there is no room for their kernel matrix.
+        # On Covertype half of the rows are within the margin, and their kernel matrix does not fit in memory.
         names += {"mnist": ["Mercer, exact", INTELEX, SVC], "covertype": [INTELEX, SVC]}.get(asked.figure, [])
     elif asked.figure == "landmarks":
         settings, data, width = SETS["mnist"], mnist, 64 if asked.tiny else 2048

@@ -61,7 +61,7 @@ def places(rng: Any, n: int) -> Table:
 
 
 def counts(rng: Any, n: int) -> Table:
-    """Counts, most of them 0, of counts that are mostly 0."""
+    """Counts as targets, most of them 0, of columns of counts that are mostly 0 too."""
     X = rng.poisson(rng.gamma(0.3, 2.0, (n, 15)))
     rate = np.exp(-2.0 + 0.4 * np.log1p(X[:, :4]).sum(axis=1) + 0.5 * (X[:, 4] > 2))
     return X.astype(np.float64), rng.poisson(np.minimum(rate, 200.0)).astype(np.float64)
@@ -78,7 +78,7 @@ def dates(rng: Any, n: int) -> Table:
 
 
 def levels(rng: Any, n: int) -> Table:
-    """Levels from 3 to 10,000, each with an effect of its own, of which the rare ones tell little."""
+    """Columns with 3 to 10,000 levels, each with its own effect, of which rare ones are hard to learn."""
     sizes = {"colour": 3, "region": 12, "shop": 60, "street": 600, "customer": 10_000}
     columns: dict[str, Any] = {}
     y = rng.normal(0.0, 0.5, n)
@@ -124,7 +124,7 @@ def directions(rng: Any, n: int) -> Table:
 
 
 def repeated(rng: Any, n: int) -> Table:
-    """Every row is there about five times, with targets that differ."""
+    """Every row occurs about five times, with different targets."""
     X = rng.uniform(size=(n // 5, 6))[rng.integers(n // 5, size=n)]
     return X, 3.0 * X[:, 0] * X[:, 1] + np.cos(6.0 * X[:, 2]) + X[:, 3] + rng.normal(0.0, 0.3, n)
 

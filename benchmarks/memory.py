@@ -1,4 +1,4 @@
-"""Time and peak memory of ``fit`` and ``transform`` beyond the output, one process a map.
+"""Time and peak memory of ``fit`` and ``transform`` beyond the output, with one process per map.
 
 ``python benchmarks/memory.py [part of a name ...]``. The peak is read from /proc, so this runs on Linux alone.
 """
@@ -78,7 +78,7 @@ def measure(name: str) -> None:
     """Print the line of one map."""
     X = np.abs(np.random.default_rng(0).normal(size=(ROWS, COLUMNS)) / 10.0)
     sketch = MAPS[name]().set_params(n_components=WIDTH, random_state=0)
-    sketch.fit(X[:1000]).transform(X[:2])  # what is loaded on first use
+    sketch.fit(X[:1000]).transform(X[:2])  # loads everything that is loaded on first use
     _, fitting, fit_peak = watched(lambda: sketch.fit(X))
     Z, mapping, peak = watched(lambda: sketch.transform(X))
     peaks = [f"{size / 1e6:7.0f} MB" for size in (fit_peak, peak - Z.nbytes)]

@@ -1,4 +1,4 @@
-"""What other packages offer for the same kernels: always scikit-learn, and others if they are installed."""
+"""Maps of other packages for the same kernels: always scikit-learn, and others if they are installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler, Nystroem, Polynomi
 
 
 class NumPyMaclaurin:
-    """Random Maclaurin features of <x, y>^degree as one writes them down: a product with signs for each degree."""
+    """Random Maclaurin features of <x, y>^degree, written in the simplest way: a product with signs for each degree."""
 
     def __init__(self, degree: int, n_components: int):
         self.degree, self.n_components = degree, n_components
@@ -51,7 +51,7 @@ class XgprFourier:
 
 
 def _imported(name: str, attribute: str) -> Any:
-    """A part of a package that may not be there; None then, or where another package has taken its name."""
+    """Return a part of a package, or None if it is not installed or another package has its name."""
     with contextlib.redirect_stdout(io.StringIO()):  # xGPR greets
         try:
             return getattr(importlib.import_module(name), attribute)

@@ -1,4 +1,4 @@
-"""What several threads gain on many rows, and where the rest goes: ``python benchmarks/speed.py --scaling``."""
+"""The gain from several threads on many rows, and where time is lost: ``python benchmarks/speed.py --scaling``."""
 
 from __future__ import annotations
 

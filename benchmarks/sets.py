@@ -84,7 +84,7 @@ def contestants(name: str, gamma: float, C: float, tiny: bool) -> dict[str, Call
 
 
 def affordable(make: Callable[[], Any], split: Split, power: float) -> int:
-    """About the most rows that a peer is fitted on in the time it is given, by steps of three."""
+    """Return about the largest number of rows on which a peer can be fitted in time, in steps of a factor of three."""
     n = min(1000, len(split.X))
     while n < len(split.X):
         start = time.perf_counter()

@@ -1,8 +1,8 @@
 """Time of ``transform``, our maps and their peers in turns in one process: ``python benchmarks/speed.py``.
 
-Options choose among the contests (``--maps Hadamard Tensor --sizes 784 --widths 4096 --dtypes float32``);
-``--json FILE`` keeps the figures, ``--compare OLD NEW`` holds two such files against each other, ``--scaling`` asks how
-much two threads gain on 50,000 rows.
+Options choose among the contests (``--maps Hadamard Tensor --sizes 784 --widths 4096 --dtypes float32``); ``--json
+FILE`` keeps the figures, ``--compare OLD NEW`` holds two such files against each other, ``--scaling`` measures the gain
+from two threads on 50,000 rows.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Clock:
         return seconds
 
     def us(self, of: Callable[[list[float]], float]) -> dict[int, float]:
-        """Microseconds a row by number of threads, the median of the repeats or the least."""
+        """Return microseconds per row by number of threads, the median of the repeats or the least."""
         return {count: 1e6 * of(times) / self.X.shape[0] for count, times in self.times.items()}
 
 
@@ -100,13 +100,13 @@ def fitted(contest: Contest, wanted: list[str], X: Any) -> list[Clock]:
         rows = as_peer_takes(name, X)
         try:
             clocks.append(Clock(name, make().fit(rows), rows, False))
-        except Exception as error:  # an older package may fail in any way on the NumPy and scikit-learn of today
+        except Exception as error:  # older packages may fail in any way with current versions of NumPy and scikit-learn
             print(f"{name} left out at {contest}: {error}", file=sys.stderr)
     return clocks
 
 
 def timed(clocks: list[Clock], threads: list[int], repeats: int, probe: Probe) -> None:
-    """Everybody in turn, on every number of threads: what slows the machine for a while then slows all of them."""
+    """Time all of them in turn, on every number of threads, so that a slow phase of the machine affects all."""
     first: dict[str, float] = {}
     for turn in range(repeats):
         for count in threads:
@@ -149,7 +149,7 @@ def cells(contest: Contest, clocks: list[Clock], rates: Rates) -> list[dict[str,
 
 
 def show(cell: dict[str, Any], threads: list[int]) -> None:
-    """A line for each peer, the map's own figures on the first."""
+    """Print a line for each peer, with the map's own figures on the first."""
     us, first, most = cell["us"], threads[0], threads[-1]
     left = f"{cell['map']:26}{cell['d']:5} {cell['dtype']:8}{cell['degree'] or '-':>2}{cell['D']:6}{us[first]:10.2f}  "
     right = f"{us[first] / us[most]:7.2f}{cell['least_us'] / us[first]:8.2f} {cell['bound']:6}{cell['peak']:6.2f}"
@@ -186,7 +186,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def compare(old: str, new: str) -> None:
-    """Old over new time, the least of the repeats, of every cell that both files have.
+    """Print the ratio of old to new time, the least of the repeats, for every cell in both files.
 
     A change is marked where it is above 15 %, and so is that against the peer: neighbours may slow the whole machine,
     and the peer with it.

@@ -1,9 +1,9 @@
-"""Rows that do not fit in memory, text in the format of LIBSVM, and model files, one figure a subcommand.
+"""Rows that do not fit in memory, text in the format of LIBSVM, and model files, with one subcommand per figure.
 
 ``python benchmarks/streams.py parquet|libsvm|models --csv streams.csv [--only PARTS]``. Every cell is measured in a
 process of its own on two threads and appended to the CSV when it is done, as in ``learners.py``. Files are made by
-cells of their own in a folder ``mercer-streams`` of the temporary one (``TMPDIR``), up to 1.3 GB each, and stay there:
-remove it in the end. ``--tiny`` runs all of it on a few rows.
+cells of their own in a folder ``mercer-streams`` of the temporary one (``TMPDIR``), up to 1.3 GB each, and are not
+removed. ``--tiny`` runs all of it on a few rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WRITTEN = 1 << 16
 
 
 def peak() -> float:
-    """Megabytes that this process has had in memory at most."""
+    """Return the peak memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
@@ -55,7 +55,7 @@ def parquet_path(n: int) -> Path:
 
 
 def rows_of(n: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Columns of float32 and a target that is no linear function of them."""
+    """Return columns of float32 and a target that is a nonlinear function of them."""
     for first in range(0, n, WRITTEN):
         rng = np.random.default_rng((seed, first))
         X = rng.standard_normal(size=(min(WRITTEN, n - first), COLUMNS), dtype=np.float32)
@@ -85,7 +85,7 @@ def read(n: int, seed: int, _: Found) -> Numbers:
 
 
 def products(width: int, seed: int, _: Found) -> Numbers:
-    """Second moments of chunks that are there already, by as many threads: what no fit can beat."""
+    """Measure second moments of chunks in memory, with as many threads: a lower limit for any fit."""
     chunks = [np.random.default_rng(seed).standard_normal((4096, width), dtype=np.float32) for _ in range(THREADS)]
     repeats = 4
 

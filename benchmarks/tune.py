@@ -1,4 +1,4 @@
-"""What ``mercer tune`` achieves in two minutes, compared with scikit-learn's machines in the same time.
+"""The scores of ``mercer tune`` after two minutes, compared with those of scikit-learn's machines in the same time.
 
 ``python benchmarks/tune.py [--only adult cpu] [--minutes 2]`` with ``MERCER_DATA`` set to the folder of the sets. Each
 set is written to a file (CSV, and Parquet for cpu), of which ``mercer tune`` holds a fifth out; HistGradientBoosting
@@ -87,7 +87,7 @@ def written(name: str, folder: Path) -> Path:
 
 
 def tuned(path: Path, minutes: float) -> tuple[str, dict[str, Any]]:
-    """What the command line says of its model."""
+    """Return the scores that the command line prints for its model."""
     words = ["tune", str(path), "--target", TARGET, "--minutes", f"{minutes:g}", "-o", str(path.with_suffix(".mercer"))]
     began = time.perf_counter()
     done = subprocess.run(
@@ -120,7 +120,7 @@ def boosted(path: Path, is_classes: bool) -> tuple[float, float, int]:
 
 
 def exact(path: Path, is_classes: bool, seconds: float) -> tuple[float, float, int]:
-    """The same of the exact machine, with twice the rows as long as the next fit would end in time."""
+    """Return score, seconds and rows of the exact machine, doubling the rows as long as the next fit ends in time."""
     X, y, X_test, y_test = halves(path)
     order = np.random.default_rng(0).permutation(len(X))
     began, rows, score, took = time.perf_counter(), min(FIRST, len(X)), float("nan"), 0.0
@@ -167,14 +167,14 @@ def rows_of(name: str, seed: int) -> Split:
 
 
 def searched_mercer(rows: Split, seconds: float, seed: int) -> tuple[Any, int]:
-    """What ``mercer.tune`` ends with, and how many machines it tried."""
+    """Return the model with which ``mercer.tune`` ends, and how many machines it tried."""
     task = "classification" if rows.has_classes else "regression"
     found = mercer.tune(rows.X, rows.y, task=task, seconds=seconds, random_state=seed, n_jobs=1)
     return found.model, len(found.trials)
 
 
 def searched_boosting(rows: Split, seconds: float, seed: int) -> tuple[Any, int]:
-    """A random search over what matters in LightGBM, with early stopping, until the last fit would end too late."""
+    """Search at random over the main parameters of LightGBM, with early stopping, while the next fit ends in time."""
     import lightgbm
 
     began, rng = time.perf_counter(), np.random.default_rng(seed)

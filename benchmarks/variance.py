@@ -1,4 +1,4 @@
-"""Measured over exact variance of the kernel estimate: ``python benchmarks/variance.py``."""
+"""The ratio of the measured to the exact variance of the kernel estimate: ``python benchmarks/variance.py``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAPS = ("TensorSketch", "HadamardSketch", "ComplexSketch srht", "ComplexSketch r
 
 
 def ratio(make: Callable[..., Any], degree: int, X: np.ndarray, seeds: int) -> tuple[float, float]:
-    """Mean variance over all pairs of rows, measured over formula, and its standard error."""
+    """Return the ratio of measured to exact variance, as a mean over all pairs of rows, and its standard error."""
     sketch = make(Polynomial(degree), n_components=WIDTH, random_state=0).fit(X)
     rows, exact, construction = as_rows(X, 0), sketch.kernel_(X), sketch.construction_
     squares = np.empty(seeds)

@@ -1,4 +1,4 @@
-"""Ridge regression on the classes of MNIST with more features than a matrix of their second moments has room for.
+"""Ridge regression on the classes of MNIST with so many features that their second moments do not fit in memory.
 
 Run with ``MERCER_DATA`` set to the folder that holds ``mnist.npz``: ``python benchmarks/wide.py 65536 524288``, with
 ``--progress`` to see the objective after every pass.
@@ -39,7 +39,7 @@ def tell(progress: Progress) -> None:
 
 
 def measure(width: int, asked: argparse.Namespace) -> tuple[Any, ...]:
-    """Accuracy, how the solver came to its end, processor time, time and peak memory."""
+    """Return accuracy, the solver's report, processor time, time and peak memory."""
     file = archive("mnist")
     train, X, y = int(file["n_train"]), file["X"].astype(np.float32), np.asarray(file["y"])
     X /= 255.0

@@ -16,14 +16,14 @@ ISAS = () if LIBRARY is None else _library._supported(LIBRARY)
 
 
 def pytest_collection_finish():
-    """Spare the garbage collector from looking through thousands of tests again and again: they stay to the end."""
+    """Exclude the collected tests from garbage collection, which would examine them again and again."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(params=ISAS or ["missing"])
 def isa(request, monkeypatch):
-    """Each instruction set of this machine in turn, put in the place of the one that was picked."""
+    """Each instruction set of this machine in turn, in place of the one that was chosen at import."""
     if LIBRARY is None:
         (pytest.skip if FORCED == "none" else pytest.fail)("the compiled core was not built")
     monkeypatch.setattr(_library, "_TABLE", _library._kernels(LIBRARY, request.param))
@@ -32,6 +32,6 @@ def isa(request, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def same_draws(request):
-    """Let a test draw the same from the generator of its module, whichever tests ran before it on the same worker."""
+    """Make a test draw the same numbers from its module's generator, whichever tests ran before it."""
     if isinstance(getattr(request.module, "RNG", None), np.random.Generator):
         request.module.RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Throw broken text at the reader of LIBSVM files: it must agree with its reference in Python, and never crash.
+"""Feed broken text to the reader of LIBSVM files, which must agree with its reference in Python and never crash.
 
 ``python tests/fuzz_libsvm.py --seconds 60 --seed 0``; exits 1 with the text on which the two differ.
 """
@@ -63,7 +63,7 @@ def broken_text(rng: np.random.Generator) -> bytes:
 
 
 def outcome(text: bytes, compiled: bool, **options: object) -> object:
-    """What a reader makes of text: all arrays to the bit, or the error."""
+    """Return the result of a reader for a text: all arrays to the bit, or the error."""
     _libsvm._library.AVAILABLE = compiled
     try:
         rows = _libsvm.libsvm(text, **options)

@@ -1,10 +1,10 @@
-"""Feed changed model files to the loader: it may refuse them, and must not do anything else.
+"""Feed changed model files to the loader, which must either refuse them or load a model that can be used.
 
     python tests/fuzz_models.py --seconds 60 --seed 0
 
 Golden models are changed at random: bytes, entries of the description, entries of arrays, all with the right hash. A
-file is read, and where that succeeds the model is used. What is neither a model nor a ModelFileError, takes long or
-kills the process is a failure; its file is kept, and named.
+file is read, and where that succeeds the model is used. Any other error, a long time or the end of the process is a
+failure; its file is kept, and its name is printed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ KINDS = ("float", "list", "tuple", "dict", "kernel", "map", "array", "type", "dt
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every place in a tree of JSON, as what holds it and its name there."""
+    """Return every place in a tree of JSON, as its container and its name or index there."""
     names = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     found = [(value, name) for name in names]
     return found + [place for name in names for place in places(value[name])]
@@ -114,7 +114,7 @@ def change_bytes(rng: random.Random, data: bytearray) -> bytes:
 
 
 def changed(rng: random.Random, models: list[bytes]) -> bytes:
-    """A file that is nearly a model."""
+    """Return a file that is nearly a model."""
     data = rng.choice(models)
     if rng.random() < 0.2:
         return change_bytes(rng, bytearray(data))
@@ -134,7 +134,7 @@ def changed(rng: random.Random, models: list[bytes]) -> bytes:
 
 
 def use(model: Any) -> None:
-    """Map a few rows; whatever the model is, this may only fail with a message."""
+    """Map a few rows, which may only fail with a message, whatever the model is."""
     if isinstance(model, Pipeline | ColumnTransformer):
         return use_pipeline(model)
     map = getattr(model, "map_", model) if hasattr(model, "preparation_") else model
@@ -162,7 +162,7 @@ def use_pipeline(model: Any) -> None:
 
 
 def try_file(path: Path) -> str:
-    """What became of a file: "refused", "read", or what is wrong."""
+    """Return what happened with a file: "refused", "read", or a description of the failure."""
     signal.alarm(LONGEST)
     try:
         model = mercer.load(path, memory=DRAWN)
@@ -181,7 +181,7 @@ def too_long(*_: Any) -> None:
 
 
 def work(seconds: float, seed: int, folder: Path) -> int:
-    """Change and read files for so long; the last one stays in the folder for whoever finds this process dead."""
+    """Change and read files for this time; the last one stays in the folder in case this process dies."""
     faulthandler.enable()
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, too_long)

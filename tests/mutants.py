@@ -1,10 +1,10 @@
-"""Break the code on purpose and see that the tests notice.
+"""Break the code on purpose and check that the tests notice.
 
 Each mutant is one small fault, made in a temporary copy of the package and run against the tests that should catch it:
 ``python tests/mutants.py [part of a name]``; ``--file learn/`` takes the faults in those files, ``--tests tests/learn``
-the ones that those tests should catch, and ``--not-tests`` all others. Only the tests of ``make test`` count: what the
-long ones alone notice has survived. ``--json FILE`` writes which were caught, so that two lists can be compared. Exits
-1 when fewer than nine in ten are caught.
+the ones that those tests should catch, and ``--not-tests`` all others. Only the tests of ``make test`` count: a mutant
+that only the long tests notice has survived. ``--json FILE`` writes which were caught, so that two lists can be
+compared. Exits 1 when fewer than nine in ten are caught.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Mutant(NamedTuple):
 
     @property
     def instructions(self) -> str:
-        """What ``MERCER_ISA`` has to be: the best there is, or none of the compiled core."""
+        """The value of ``MERCER_ISA``: the best instruction set, or "none" to run without the compiled core."""
         return "" if self.compiled or self.in_core else "none"
 
 
@@ -104,7 +104,7 @@ class CoreBuilder:
 
 
 def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: str) -> NoReturn:
-    """What a process of its own does: run the tests on the copy in this folder, and end with pytest's answer."""
+    """Run the tests on the copy in this folder, in a separate process that ends with pytest's exit code."""
     with open(output, "w") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
@@ -166,7 +166,7 @@ def survives(mutant: Mutant, sound: Path, builder: CoreBuilder) -> bool:
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description="Break the code on purpose and see that the tests notice.")
     parser.add_argument("words", nargs="*", help="run the mutants with all of these in their name")
     parser.add_argument("--file", action="append", default=[], help="only faults in files with this in their path")
@@ -178,7 +178,7 @@ def arguments() -> argparse.Namespace:
 
 
 def chosen_by(options: argparse.Namespace) -> list[Mutant]:
-    """The mutants that the command line asks for."""
+    """The mutants that the command line requests."""
     return [
         mutant
         for mutant in load()

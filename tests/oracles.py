@@ -1,4 +1,4 @@
-"""Kernels the naive way: one formula per pair of rows, as it stands in a textbook, and two loops around it."""
+"""Naive kernels for comparison: the textbook formula for one pair of rows, and two loops around it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def page(path: Path) -> Page:
 
 
 def wrong(root: Path) -> list[str]:
-    """What is wrong with the site, in words."""
+    """Describe what is wrong with the site."""
     found = []
     for path in sorted(root.rglob("*.html")):
         where = path.relative_to(root)

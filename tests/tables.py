@@ -1,7 +1,7 @@
 """Every (map, kernel) pair once, with the laws that it obeys; the common tests run over this table.
 
-A law that does not hold carries the reason in place of True, and the tests then leave it out. AutoMap is not here: its
-features are those of another map, which are; it is tested in ``choose/test_auto_map.py``.
+A law that does not hold carries the reason in place of True, and the tests then leave it out. AutoMap is not in the
+table, because its features are those of another map; it is tested in ``choose/test_auto_map.py``.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _parameters(values: dict[str, Iterable[Any]]) -> list[list[Any]]:
 
 
 def _label(value: Any, otherwise: str) -> str:
-    """What a test is called by for one of its values, as pytest does."""
+    """The id of a value in the name of a test, as pytest chooses it."""
     if value is None or isinstance(value, str | int | float):
         return str(value)
     return getattr(value, "__name__", otherwise)

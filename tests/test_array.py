@@ -1,4 +1,4 @@
-"""What rows may be stored as: masks are gaps, and no index of a sparse matrix leads out of it."""
+"""Rows in memory: masked entries are gaps, and indices of sparse matrices must be within their bounds."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_no_estimator_takes_what_lies_beneath_a_mask_for_data():
 
 
 def broken(format: str, fault: str) -> sp.spmatrix:
-    """A sparse matrix one of whose indices leads out of it."""
+    """A sparse matrix with an index out of bounds."""
     rows = sp.random(60, 8, density=0.3, format=format, random_state=0)
     if format == "coo":
         rows.col[3] = {"beyond": 8, "negative": -1}[fault]

@@ -122,7 +122,7 @@ def test_all_instruction_sets_give_the_same_bits(width, dtype, monkeypatch):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_writes_nothing_but_its_rows(isa, width, dtype):
-    """The padded tail of short rows and the start at any number: what lies before and after stays as it was."""
+    """Memory before and after the rows is unchanged, for short rows with a padded tail and for any alignment."""
     for rows in (1, 3, 7):
         for start in (1, 3):
             memory = np.full(rows * width + 64, 7, dtype)

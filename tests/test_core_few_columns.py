@@ -17,7 +17,7 @@ SHAPES = [(1, 1, 1), (2, 16, 2), (3, 5, 3), (9, 64, 10), (17, 33, 13), (40, 130,
 
 
 class Parts(NamedTuple):
-    """Rows, and what they are multiplied by."""
+    """Rows, and the factors by which they are multiplied."""
 
     Z: Any
     rows: Any

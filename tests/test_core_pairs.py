@@ -172,7 +172,7 @@ def test_exact_kernels_take_them(isa, kernel):
     expected = [[oracles.value(kernel, x, y) for y in Y] for x in X]
     np.testing.assert_allclose(kernel(X, Y), expected, rtol=1e-12, atol=1e-14)
     gram = kernel(Y)
-    if not kernel.is_rotation_invariant:  # which BLAS has a say in
+    if not kernel.is_rotation_invariant:  # which depends on BLAS
         np.testing.assert_array_equal(gram, gram.T)
 
 

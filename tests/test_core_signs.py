@@ -15,7 +15,7 @@ from .test_core import DTYPES, compiled
 
 
 class Features:
-    """Random degrees, weights and signs, and what they should give."""
+    """Random degrees, weights and signs, and the expected features."""
 
     def __init__(self, count, columns, dtype, parts=1, degrees=None, seed=0):
         rng = np.random.default_rng([seed, count, columns])

@@ -1,4 +1,4 @@
-"""What the README and the demo show is true."""
+"""The examples in the README and the demo work and print what is shown."""
 
 import doctest
 import importlib.util
@@ -187,7 +187,7 @@ def test_the_forgetting_example_follows_a_truth_that_drifts(capsys):
 
 
 def row_of(map):
-    """What the table of the guide says of a map: its name with the maps it takes, and its description."""
+    """The row of a map in the guide's table: its name with the maps it takes, and its description."""
     inside = ", ".join("map" for _ in map.construction.parts)
     description = map.description
     name = f"`{map.__name__}({inside})`" if inside else f"`{map.__name__}`"

@@ -29,7 +29,7 @@ def test_a_claim_says_in_how_many_cases_it_holds(holds, words):
 
 
 def of_runs(quantity="score", **cells):
-    """What was found, of the runs of some cells."""
+    """The results of the runs of some cells."""
     return {(name, seed): {quantity: value} for name, values in cells.items() for seed, value in enumerate(values)}
 
 

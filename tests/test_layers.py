@@ -1,7 +1,7 @@
-"""No package reaches into the private modules of another: what two need has a public home in the lower one.
+"""No package uses private modules of another: shared code is in a public module of the lower one.
 
-That packages import only from those below them is checked by import-linter, in ``make lint``. Nor does any module need
-itself, not even by an import inside a function.
+That packages import only from those below them is checked by import-linter, in ``make lint``. No module imports itself
+in a cycle, not even by an import inside a function.
 """
 
 import ast

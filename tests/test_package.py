@@ -146,7 +146,7 @@ def test_wrappers_use_the_seed_of_the_wrapper():
 
 
 def test_every_mutant_still_applies():
-    """A mutant whose text is gone from its file would be caught by nothing."""
+    """A mutant whose text no longer exists in its file would test nothing."""
     for mutant in tomllib.loads((REPOSITORY / "tests" / "mutants.toml").read_text())["mutant"]:
         path = (REPOSITORY if mutant["file"].startswith("csrc/") else SOURCE.parent) / mutant["file"]
         assert mutant["old"] in path.read_text(), mutant["name"]

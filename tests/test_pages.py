@@ -1,4 +1,4 @@
-"""What the pages of the site show is true: their code runs and prints what they say, and their links lead somewhere."""
+"""The pages of the site are correct: their code runs and prints what they show, and their links exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that stand around the package agree with it."""
+"""The project's other files agree with the package."""
 
 from __future__ import annotations
 

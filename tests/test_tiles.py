@@ -209,7 +209,7 @@ def test_as_many_threads_as_are_asked_for(blas):
 
 
 def run_python(code, **environment):
-    """What a fresh interpreter prints."""
+    """Return the output of a fresh interpreter."""
     environment = {**os.environ, **environment}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

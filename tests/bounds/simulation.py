@@ -1,4 +1,4 @@
-"""Estimates over many seeds, and how a frequency is held against a bound.
+"""Estimates over many seeds, and the comparison of a frequency with a bound.
 
 Seeds are fixed. The binomial test has a false-alarm rate of 1e-6 for a bound that is attained; these bounds are not, so
 none is expected.

@@ -28,7 +28,7 @@ errors = st.floats(0.01, 0.9)
 
 
 def formula(form, s, a, m, d, relative, epsilon):
-    """The logarithm of the bound at one share and one excess, as the proof has it."""
+    """The logarithm of the bound for one share and one excess, as in the proof."""
     root = math.sqrt(2.0)
     points, exponent = (
         (2.0 * (1.0 + 2.0 * (2.0 + a) * relative / s) ** d, m * ((1.0 - s) * epsilon) ** 2 / 2.0)
@@ -42,7 +42,7 @@ def formula(form, s, a, m, d, relative, epsilon):
 
 
 def search(frequencies, radius, gamma, starts=32, steps=50):
-    """A large value of abs(mean cos<w, delta> - k(delta)) in a ball, by steps uphill from random places."""
+    """Search for a large value of abs(mean cos<w, delta> - k(delta)) in a ball, by hill climbing from random places."""
     m, d = frequencies.shape
     rng = np.random.default_rng(0)
     at = rng.normal(size=(2 * starts, d))

@@ -95,7 +95,7 @@ def test_uniform_components_inverts_uniform_error(kernel, radius, d, epsilon, de
     assert error(width) <= delta * (1.0 + 1e-7)
     assert width == 1 or error(width - 1) >= delta * (1.0 - 1e-7)
     assert 0.0 <= error(2 * width) <= error(width)
-    # Covering a ball costs: one pair is never harder than all of them.
+    # A bound for all pairs in a ball is never below the bound for one pair.
     pointwise = bounds.hoeffding_count(bounds.maclaurin_range(kernel, radius, base=base), epsilon=epsilon, delta=delta)
     assert pointwise <= width
     assert bounds.uniform_components(kernel, radius, d + 1, epsilon=epsilon, delta=delta, base=base) >= width
@@ -122,7 +122,7 @@ def test_nothing_overflows():
 
 
 def test_no_more_coefficients_are_asked_for_than_count():
-    kernel = Maclaurin(lambda n: 1.0 / math.factorial(n))  # which Python cannot divide from n = 171 on
+    kernel = Maclaurin(lambda n: 1.0 / math.factorial(n))  # factorials overflow from n = 171 on
     expected = bounds.maclaurin_lipschitz(Exponential(), 1.5, 3)
     assert bounds.maclaurin_lipschitz(kernel, 1.5, 3) == pytest.approx(expected, rel=1e-9, abs=0.0)
 

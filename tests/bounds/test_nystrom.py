@@ -1,4 +1,4 @@
-"""What uniform landmarks guarantee: the proof line by line, the bound against simulation, and the claim that fails."""
+"""Guarantees for uniform landmarks: the proof line by line, the bound against simulation, and the claim that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates of fitted projections: certain ones hold for every row, probable ones as often as they say."""
+"""Certificates of fitted projections: certain ones hold for every row, probable ones with the stated probability."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEFM = {
 
 
 def lost(map, X, Y=None):
-    """What the projection loses: against the kernel, or against the wide map."""
+    """The loss of the projection, compared with the kernel or with the wide map."""
     Y = X if Y is None else Y
     whole = map.map_.transform(X) @ map.map_.transform(Y).T if isinstance(map, Compressed) else map.kernel_(X, Y)
     return whole - map.transform(X) @ map.transform(Y).T
@@ -172,7 +172,7 @@ def test_what_is_no_kernel_is_refused():
 
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         told = Nystrom(bent, n_components=20, landmarks="rpcholesky", random_state=0).fit(FITTED)
-    # Rows on one axis are too few to tell; others tell.
+    # Rows on one axis do not show the difference; others do.
     untold = Nystrom(bent, landmarks=FITTED[:1]).fit(FITTED[:1])
     bounds.projection_residual(untold, FITTED[:1])
     for map, message in ((told, "fit has found"), (untold, "the landmarks have the eigenvalue -")):

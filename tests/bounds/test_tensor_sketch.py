@@ -1,4 +1,4 @@
-"""TensorSketch's variance and the width it asks for; the lemmas of its paper that fail."""
+"""The variance of TensorSketch, the width that it implies, and the lemmas of its paper that fail."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_map_of_two_thirds_of_the_width_misses_the_target(met):
     ],
 )
 def test_targets_are_met_with_most_seeds(kernel, target):
-    """Each run misses with probability 0.05 at most: 5 of 12 would come up once in 5,000 times."""
+    """Each run misses with a probability of at most 0.05, so 5 misses of 12 happen once in 5,000 times."""
     X = some_rows(12 * 500 + 1000)
     new = X[-1000:]
     missed = 0
@@ -309,7 +309,7 @@ def test_damaged_files_are_refused(met, change, message):
 
 
 def checks():
-    """All checks with a kernel that two maps serve; in full, also with one that many do."""
+    """All checks with a kernel that two maps support; in ``make test-full``, also with one that many maps support."""
     for kernel, marks in ((ArcCosine(), ()), (Gaussian("scale"), pytest.mark.full)):
         for estimator, check in estimator_checks_generator(AutoMap(kernel, n_components=8)):
             yield pytest.param(estimator, check, id=f"{type(kernel).__name__}-{check.func.__name__}", marks=marks)

@@ -1,4 +1,4 @@
-"""Certificates: their intervals against naive ones, their coverage, and what they refuse."""
+"""Certificates: their intervals compared with naive ones, their coverage, and refused arguments."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_the_relative_error_and_its_jackknife_are_their_definitions(n_rows):
     reach = jackknife_reach(logs, 0.95)
     assert found.high == pytest.approx(found.value * np.exp(reach))
     assert found.low == pytest.approx(found.value / np.exp(reach))
-    # Of rows that count alike, the interval is Student's.
+    # If all rows have the same weight, the interval is Student's.
     assert reach >= 2.2 * np.sqrt(11 / 12 * ((logs - logs.mean()) ** 2).sum())
 
 

@@ -1,4 +1,4 @@
-"""A diagnosis finds what was put into the rows, and nothing else."""
+"""A diagnosis finds the defects that were put into the rows, and no others."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The search from the default learner: what it changes, what it ends with, and how long it takes."""
+"""The search from the default learner: its changes, its result, and its time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SMALL = {"n_components": 64, "alpha": 1e-6, "scale": "standard", "columns": None
 
 
 def drawn(made):
-    """What a search learns from, and what it holds out."""
+    """The rows from which a search learns, and the rows that it holds out."""
     block, count = made._drawn, made.n_held
     return rows_of(block, slice(count, len(block.y) - count)), rows_of(block, slice(count))
 
@@ -134,7 +134,7 @@ def test_what_only_looks_better_is_not_confirmed(monkeypatch, seed):
 
 
 def test_rows_with_the_last_word_teach_nothing(monkeypatch):
-    """Until the best machine is fitted to all rows."""
+    """The confirmation rows are not used for training until the best machine is fitted to all rows."""
     made = search(rounds=1)
     last = {row.tobytes() for row in made._last.X}
     seen = []
@@ -212,7 +212,7 @@ def test_a_search_begins_with_fewer_features_than_the_default_has(monkeypatch):
     found = search(np.sin(3.0 * MORE[:, 0]), rows=MORE, features=64).run()
     widths = [one.features for one in found.trials]
     assert widths[:2] == [64, 16]
-    assert widths[-1] == 64  # what was found is compared with the default as wide as that
+    assert widths[-1] == 64  # the result is compared with the default learner of the same width
     assert set(widths) == {16, 64}
 
 
@@ -303,7 +303,7 @@ def test_gaps_are_filled_unless_they_are_refused():
 
 
 class Simulated:
-    """Time that passes as fits are made, by a law, and in no other way."""
+    """A simulated clock, which only fits advance, by a formula."""
 
     def __init__(self, monkeypatch, first=1.0):
         self.now, self.first = 0.0, first

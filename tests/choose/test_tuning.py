@@ -242,7 +242,7 @@ def test_wrong_arguments():
 
 
 class Simulated:
-    """Time that passes as fits are made, by a law, and in no other way."""
+    """A simulated clock, which only fits advance, by a formula."""
 
     def __init__(self, monkeypatch, square, cubic):
         self.now, self.square, self.cubic = 0.0, square, cubic
@@ -278,7 +278,7 @@ def test_a_search_ends_within_its_time_and_uses_it(monkeypatch, small, seconds, 
     found = search(y=y, task=task, seconds=seconds, **options).run()
     all_of_it = time.now + (ending(found.fits[-1]) if ending else 0.0)
     assert all_of_it <= 1.1 * seconds
-    if found.notes:  # what was left out would not have ended in time
+    if found.notes:  # the trials that were left out would not have ended in time
         assert all_of_it >= 0.5 * seconds, found.notes
     else:
         assert found.model.n_components == 64
@@ -287,7 +287,7 @@ def test_a_search_ends_within_its_time_and_uses_it(monkeypatch, small, seconds, 
 
 
 def test_a_round_that_was_left_out_is_made_up_for(monkeypatch, small):
-    """What a fit to all rows takes is a guess before there is one; time that it leaves is used."""
+    """The time of a fit to all rows is only guessed before the first one; remaining time is used afterwards."""
     time = Simulated(monkeypatch, 2e-6, 1e-7)
     monkeypatch.setattr(Search, "_fit_alike", lambda self, trial, width: trial._replace(seconds=30.0))
     options = {"kernels": ["gaussian('median')"], "rounds": 3, "features": 64, "n_jobs": 1}
@@ -379,7 +379,7 @@ def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
     np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=1e-3)
     first, began = warm.convergence_.objectives[0], cold.convergence_.objectives[0]
     if nested:
-        # The old features are a root of 2 smaller, and their coefficients that much larger.
+        # The old features are smaller by a factor of sqrt(2), and their coefficients larger by this factor.
         penalty = 0.5 * float((narrow.coef_**2).sum())
         assert first == pytest.approx(narrow.convergence_.objectives[-1] + penalty, rel=1e-4)
         assert first < began

@@ -159,7 +159,7 @@ def test_a_reader_that_is_not_there():
 
 
 def heed_ctrl_c():
-    """Tests that run in the background of a shell inherit that it is ignored."""
+    """Restore the handler of Ctrl-C, which is ignored in tests that a shell runs in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

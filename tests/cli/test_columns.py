@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("columns")  # on one worker, so that what t
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
-    """A folder with rows that have ids, codes with zeros before them, days, and a weight."""
+    """A folder with rows that have ids, codes with leading zeros, days, and a weight."""
     rng = np.random.default_rng(0)
     n = 9000  # more than two blocks
     frame = pd.DataFrame({"id": np.arange(n) + 2**60, "code": [f"{place:06d}" for place in range(n)]})

@@ -212,7 +212,7 @@ UNTIL_A_CHECKPOINT = ("fit", "d.csv", "--target", "price", "--features", "16", "
 
 
 def goes_on_as_it_says(here, run, errors):
-    """The message of an interrupted run about its checkpoint is true, and the same command finds the checkpoint."""
+    """Check that an interrupted run tells the truth about its checkpoint, from which the same command continues."""
     size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*")) / 1000
     assert f"is kept in the checkpoint '{here}/x.mercer.checkpoint' and the previous one, {size:.3g} kB:" in errors
     assert "the same command with --resume continues from there" in errors

@@ -1,4 +1,4 @@
-"""What goes wrong at a terminal: one sentence, and an exit code that tells whose fault it is."""
+"""Errors at a terminal: one sentence, and an exit code that says whether the input or the command line is wrong."""
 
 from __future__ import annotations
 

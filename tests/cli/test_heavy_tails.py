@@ -1,4 +1,4 @@
-"""A table of heavy tails: generalised cross-validation fails on it, and what the commands choose by holds."""
+"""A table with heavy tails, on which generalised cross-validation fails, but the rule that commands use does not."""
 
 from __future__ import annotations
 

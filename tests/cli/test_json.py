@@ -34,7 +34,7 @@ COMMAND_LINES = {
 
 
 def masked(value, name=None):
-    """A value without what differs from run to run."""
+    """A value without the parts that differ from run to run."""
     if name in MASKED:
         return "masked"
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def masked(value, name=None):
 
 
 def assert_same(found, golden, where=""):
-    """Equal in names, order, types and text; numbers to what other processors may make of them."""
+    """Check names, order, types and text for equality, and numbers up to the differences between processors."""
     assert type(found) is type(golden), where
     if isinstance(golden, dict):
         assert list(found) == list(golden), where

@@ -1,4 +1,4 @@
-"""What people see in a terminal."""
+"""The output that users see in a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mercer.learn import Progress
 
 
 class Terminal(io.StringIO):
-    """A file that is one."""
+    """A file that claims to be a terminal."""
 
     def isatty(self):
         return True

@@ -1,4 +1,4 @@
-"""How often ``mercer fit`` reads a file that does not fit into memory."""
+"""The number of times that ``mercer fit`` reads a file that does not fit into memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people have in their files: rare levels, dates, gaps, other encodings and delimiters."""
+"""Common features of users' files: rare levels, dates, gaps, other encodings and delimiters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files hold is shown on a terminal, and does not steer it."""
+"""Text from files is shown on a terminal but cannot control it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2
 
 
 def harmless(result):
-    """Nothing that steers is on either stream; what was shown."""
+    """Check that neither stream contains control characters, and return the output."""
     assert not STEERING.search(result.stdout), result.stdout
     assert not STEERING.search(result.stderr), result.stderr
     return result.stdout + result.stderr

@@ -1,4 +1,4 @@
-"""The text of CSV files: encodings, what stands between fields, and the lines that messages name."""
+"""The text of CSV files: encodings, delimiters, and the lines that messages name."""
 
 from __future__ import annotations
 

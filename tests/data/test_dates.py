@@ -1,4 +1,4 @@
-"""Dates, times of day and durations become numbers of days, whichever way rows come."""
+"""Dates, times of day and durations become numbers of days, whatever the source of the rows."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_padded_and_long_text_takes_no_longer_than_it_is(monkeypatch):
 
 
 class Pattern:
-    """Notes what is matched."""
+    """Records the texts that are matched."""
 
     def __init__(self, pattern, seen):
         self.pattern, self.seen = pattern, seen

@@ -1,4 +1,4 @@
-"""Files that are broken, that change, or that do not fit to each other."""
+"""Files that are damaged, that change, or that do not match each other."""
 
 from __future__ import annotations
 

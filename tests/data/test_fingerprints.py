@@ -1,4 +1,4 @@
-"""What tells files of rows apart."""
+"""Fingerprints differ if files or their rows differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mercer.data.fingerprints import END, _between, sampled
 
 
 def test_a_large_file_is_told_by_samples_from_all_over_it(tmp_path):
-    """Its ends are hashed in full; of the middle, what another file of the same size hardly shares."""
+    """Its ends are hashed in full, and samples from its middle, which another file of that size hardly shares."""
     path = tmp_path / "rows.npy"
     np.save(path, np.zeros((100_000, 4)))
     size, before, content = path.stat().st_size, sampled(path), path.read_bytes()

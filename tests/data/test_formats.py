@@ -416,7 +416,7 @@ def test_all_that_is_said_of_formats_is_the_registry():
 
 
 def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
-    """A reader and its entry in the registry are all that ``open`` needs."""
+    """``open`` needs no more than a reader and its entry in the registry."""
 
     class Doubled(NpyFile):
         @classmethod

@@ -1,4 +1,4 @@
-"""What tables of any source offer: parts by lot and by column, fingerprints, rows kept in memory."""
+"""Features of tables from any source: random parts and parts by column, fingerprints, rows kept in memory."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from mercer import export
 
 
 def run(model, X, dtype="float32"):
-    """What onnxruntime answers to rows, by the names of the outputs."""
+    """Return the outputs of onnxruntime for rows, by name."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -25,7 +25,7 @@ TOLERANCES = {"float32": 1e-5, "float64": 1e-11}
 
 
 def assert_agree(found, expected, dtype):
-    """Equal shapes and types; numbers to rounding, all others to the letter."""
+    """Check that shapes and types are equal, numbers equal up to rounding, and other entries exactly equal."""
     assert found.shape == expected.shape
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(found, expected)

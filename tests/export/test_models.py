@@ -1,4 +1,4 @@
-"""What surrounds features in an exported model: columns, rows that are refused, names, files."""
+"""Exported models apart from their features: columns, refused rows, names and files."""
 
 from __future__ import annotations
 

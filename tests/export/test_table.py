@@ -76,7 +76,7 @@ def test_learners(number, name, dtype):
     assert set(found) == set(outputs)
     for output, method in outputs.items():
         expected = getattr(model, method)(new)
-        if output == "distances":  # small ones are the roots of what is left of large squares
+        if output == "distances":  # small ones are roots of differences of large squares
             np.testing.assert_array_less(
                 np.abs(found[output] ** 2 - expected**2),
                 TOLERANCES[dtype] * (expected**2 + 2.0 * model.centre_lengths_),

@@ -19,7 +19,7 @@ HEADER = Path(__file__).parent / "cuda_on_cpu.h"
 
 
 def launch(kernel: Kernel, blocks: int, device, arguments) -> None:
-    """What :func:`mercer.gpu.kernels.compiler.launch` does, on tensors in the memory of the CPU."""
+    """Run a kernel like :func:`mercer.gpu.kernels.compiler.launch`, on tensors in CPU memory."""
     function, types = compiled(kernel)
     assert len(types) == len(arguments), f"{kernel.name} takes {len(types)} arguments, found {len(arguments)}"
     values = [converted(argument, ctype) for argument, ctype in zip(arguments, types, strict=True)]

@@ -85,7 +85,7 @@ LEFT_TO_THE_REFERENCE = {
 
 @pytest.fixture
 def launched(monkeypatch):
-    """Tensors of the CPU taken for tensors on a GPU; the names of the kernels that were launched."""
+    """Treat tensors of the CPU as tensors on a GPU; return the names of the kernels that are launched."""
     names = []
 
     def launch(kernel, *arguments):
@@ -149,7 +149,7 @@ RADIAL = [Gaussian(0.02), *(Matern(nu, length_scale=9.0) for nu in (0.5, 1.5, 2.
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 @pytest.mark.parametrize("columns", [3, 37])
 def test_radial_kernels_by_differences(kernel, columns, launched, monkeypatch):
-    """As in float64, even of close rows far from the origin; landmarks that are wide or have many digits are left."""
+    """They agree with float64 even for close rows far from the origin; wide or precise landmarks are not supported."""
     monkeypatch.setattr(compiler, "runs_on", lambda place: True)
     device = Device(ON_THE_PROCESSOR)
     X = (5.0 * rows(300, columns) + 1000.0).astype(np.float32)
@@ -199,7 +199,7 @@ def test_kernel_values_are_stored_for_wide_rows_and_products(launched, monkeypat
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_machines_whose_kernel_values_are_not_stored(outputs, launched, monkeypatch):
-    """As with stored ones, also for the rows with curvature alone and for rows in several tiles."""
+    """They agree with machines on stored values, also for rows with curvature only and for several tiles."""
     X = rows(600, 3)
     y = np.sin(X @ rows(3, outputs + 1, 1)).argmax(axis=1)
     model = mercer.KernelClassifier(
@@ -426,7 +426,7 @@ def test_precisions(name, launched):
 
 @pytest.mark.parametrize("case", ["structured, odd", "hadamard", "maclaurin", "a chart"])
 def test_features_in_half_the_bytes(case, launched, monkeypatch):
-    """In tiles that stay in the cache, by kernels and by references."""
+    """They are computed in tiles that stay in the cache, by kernels and by references."""
     features, X = fitted(case, CASES | LEFT_TO_THE_REFERENCE)
     monkeypatch.setattr(executor, "CACHED_BYTES", 4 * 4 * features.n_components_)
     expected = features.transform(torch.from_numpy(X)).bfloat16()

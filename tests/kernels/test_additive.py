@@ -72,7 +72,7 @@ def test_values_at_the_ends_of_float64(kernel, form):
         scale = math.sqrt(ENDS[i]) * math.sqrt(ENDS[j])
         expected = oracles.value(kernel, [ENDS[i] / scale], [ENDS[j] / scale]) * scale
         assert gram[i, j] == pytest.approx(expected, rel=1e-12)
-    # The whole range apart: the smaller of the two decides.
+    # If the values are very far apart, the smaller of the two decides.
     expected = {"AdditiveChi2": 2e-300, "Intersection": 1e-300, "Hellinger": 1.0}
     logarithm = 600.0 * math.log(10.0)
     expected["JensenShannon"] = 1e-300 * (1.0 + logarithm) / (2.0 * math.log(2.0))

@@ -239,7 +239,7 @@ DOT = [
 
 
 def padded(coefficients, count):
-    """The first coefficients; NumPy leaves zeros at the end away."""
+    """Return the first coefficients; NumPy drops zeros at the end."""
     return np.pad(coefficients, (0, count))[:count]
 
 

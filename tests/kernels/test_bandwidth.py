@@ -166,7 +166,7 @@ def test_equal_rows(cls, field, scale, median):
 
 
 def test_mostly_duplicates():
-    """Where more than half of the distances are 0, the others set the scale."""
+    """If more than half of the distances are 0, the others determine the scale."""
     point, *others = np.random.default_rng(6).normal(size=(4, 9))
     rows = np.vstack([np.tile(point, (40, 1)), others])
     distances = pdist(rows, "sqeuclidean")

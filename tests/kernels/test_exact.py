@@ -90,7 +90,7 @@ every_kernel = pytest.mark.parametrize("kernel", LABELLED)
 
 
 def in_domain(kernel, X):
-    """X, without its signs where the kernel takes no negative values."""
+    """Return X, or its absolute values if the kernel takes no negative values."""
     return np.abs(X) if kernel.domain_is_non_negative else X
 
 

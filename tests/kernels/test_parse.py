@@ -93,7 +93,7 @@ EXAMPLES = quick_and_full(100, 300)
 
 
 def tried(count):
-    """So many examples, the same ones every time."""
+    """Run this many examples, the same ones every time."""
     return settings(derandomize=True, max_examples=count, deadline=None)
 
 

@@ -155,14 +155,14 @@ def test_only_functions_of_the_distance_have_scales(kernel):
 
 @every_kernel
 def test_draws_are_symmetric(kernel):
-    """The law of w and of -w is the same: the mean of sin(w . delta) is 0."""
+    """The distributions of w and -w are equal: the mean of sin(w . delta) is 0."""
     waves = np.sin(kernel.frequencies(Stream(2, "test"), 50_000, 3) @ DELTAS.T)
     assert (np.abs(waves.mean(axis=0)) <= 5 * waves.std(axis=0) / math.sqrt(50_000) + 1e-12).all()
 
 
 @every_kernel
 def test_rows_are_independent(kernel):
-    """Neighbouring rows share nothing: cos(w . delta) of one does not determine that of the next."""
+    """Neighbouring rows are independent: cos(w . delta) of one says nothing about that of the next."""
     waves = np.cos(kernel.frequencies(Stream(3, "test"), 50_000, 3) @ DELTAS[2])
     waves -= waves.mean()
     products = waves[1:] * waves[:-1]

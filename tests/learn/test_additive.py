@@ -1,4 +1,4 @@
-"""Sums that are extended, merged and reduced: those of a classifier, and what both additive learners share."""
+"""Sums that are extended, merged and reduced, of classifiers and of both learners with such sums."""
 
 from __future__ import annotations
 

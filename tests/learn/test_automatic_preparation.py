@@ -34,7 +34,7 @@ def learned(X, preparation=None, weight=None, cuts=()):
 
 
 def automatic(kernel=None, **arguments):
-    """A learner that prepares rows by what they hold, and has the kernel and the penalty that are given."""
+    """A learner with automatic preparation and with the given kernel and penalty."""
     return KernelRegressor(kernel, **({"alpha": 1.0, "n_components": 24, "random_state": 0} | arguments))
 
 
@@ -121,7 +121,7 @@ def test_levels_and_dates_make_a_table():
 
 
 def naive(X):
-    """What automatic preparation should give, column by column."""
+    """The expected result of automatic preparation, column by column."""
     out = []
     rows = len(X)
     for name in ("size", "price", "age"):

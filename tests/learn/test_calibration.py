@@ -1,4 +1,4 @@
-"""Probabilities of losses that have none: as often right as they say, and learned on what the model has not seen."""
+"""Probabilities of losses without their own: they are calibrated, and learned on rows outside the training rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def learner(loss, width=100, **options):
 
 
 def calibration_error(chances, right, bins=15):
-    """The mean distance, over bins, of what was said and what came true."""
+    """The mean difference, over bins, between predicted and observed frequencies."""
     places = np.minimum((chances * bins).astype(int), bins - 1)
     parts = [places == one for one in range(bins)]
     return sum(abs(chances[part].sum() - right[part].sum()) for part in parts) / len(chances)
@@ -54,7 +54,8 @@ def test_probabilities_are_as_often_right_as_they_say(n, classes, loss):
     model = learner(loss, C=10.0 if loss == "logistic" else 1.0).fit(X, y)  # a loss that is flatter
     new, _, chances = rows(20000, classes, seed=1)
     found = model.predict_proba(new)
-    right = chances[np.arange(len(new)), np.searchsorted(model.classes_, model.predict(new))]  # without what luck adds
+    # The probability that a prediction is right, in place of whether it is, so that chance plays no part.
+    right = chances[np.arange(len(new)), np.searchsorted(model.classes_, model.predict(new))]
     assert calibration_error(found.max(axis=1), right) < (0.05 if n == 800 else 0.02)
     assert np.abs(found - chances).mean() < (0.07 if n == 800 else 0.04)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
@@ -65,7 +66,7 @@ def test_probabilities_are_as_often_right_as_they_say(n, classes, loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_that_were_learned_by_heart_are_not_trusted(loss):
-    """Labels that are drawn by lot have no probability near 1, however well they were learned."""
+    """Random labels have no probability near 1, however well they were memorised."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
     model = learner(loss, width=300, C=100.0).fit(X, y)

@@ -1,4 +1,4 @@
-"""What is reported to the callbacks of scikit-learn 1.9 and later, and the progress bar for any version."""
+"""Reports to the callbacks of scikit-learn 1.9 and later, and the progress bar for any version."""
 
 from __future__ import annotations
 

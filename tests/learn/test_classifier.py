@@ -35,7 +35,7 @@ def features(**arguments):
 
 
 def objective(model, Z, y, C=1.0, weight=None):
-    """That of the model on features Z, as its documentation states it."""
+    """The objective of the model on features Z, as its documentation states it."""
     F = Z @ model.coef_.T + model.intercept_
     weight = np.ones(len(Z)) if weight is None else weight
     norm = 0.5 * (model.coef_**2).sum()
@@ -98,7 +98,7 @@ def test_a_softmax_takes_few_passes_whatever_is_asked(intercept):
         map=features(), loss="logistic", C=30.0, tol=1e-10, fit_intercept=intercept, preparation=None
     ).fit(X, y)
     assert model.convergence_.passes < 100
-    # What all classes have in common is 0 at the least objective.
+    # The common part of all classes is 0 at the minimum.
     np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-8 * np.abs(model.coef_).max())
 
 

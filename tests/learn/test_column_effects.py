@@ -1,4 +1,4 @@
-"""What columns do to predictions: gradients against differences, and laws of explanations and importances."""
+"""The effect of columns on predictions: gradients against differences, and laws of explanations and importances."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def problem(n=25, d=4, targets=2, seed=0):
 
 
 def predicted(kernel, X, Y, weight, alpha, row):
-    """At one row, by the system of all optimality conditions at once."""
+    """The prediction at one row, from the system of all optimality conditions."""
     n = len(X)
     system = np.zeros((n + 1, n + 1))
     system[:n, :n] = kernel(X) + alpha * np.diag(1.0 / weight)

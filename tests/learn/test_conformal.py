@@ -1,4 +1,4 @@
-"""Intervals and sets of classes hold what they promise."""
+"""Intervals and sets of classes have the coverage that they promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steers a fit is handed to it, and leaves no trace on the learner."""
+"""The context of a fit is passed to it and leaves no trace on the learner."""
 
 import ast
 import dataclasses

@@ -1,4 +1,4 @@
-"""What a solver claims: never nearer to the least objective than it is."""
+"""Solvers never claim to be closer to the minimum than they are."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_steps_end_where_the_precision_does():
     ("C", "steps", "least"), [(1e3, 35, 1812.93), pytest.param(1e4, 100, 1821.59, marks=pytest.mark.full)]
 )
 def test_strong_losses_take_few_steps(C, steps, least):
-    """Best intercepts before every step took twice as many, and did not come to an end at the larger C."""
+    """Using the best intercepts before every step took twice as many steps, and never ended for the larger C."""
     X, y = load_digits(return_X_y=True)
     model = KernelClassifier("gaussian('scale')", n_components=256, C=C, random_state=0, preparation=None).fit(
         X / 16.0, y
@@ -107,13 +107,13 @@ def test_strong_losses_take_few_steps(C, steps, least):
 
 @pytest.mark.parametrize("C", [1e4, 1e5, 1e6])
 def test_no_step_raises_the_objective(C):
-    """A length is right by the slope at the start: against that at the far end of a long step all slopes are small."""
+    """The slope at a step's end is compared with that at its start; at the far end of a long step it may be huge."""
     objectives = np.array(fitted(DIGITS / 16.0, DIGIT, C=C, max_iter=100)[0].convergence_.objectives)
     assert (np.diff(objectives) <= 1e-9 * objectives[1:]).all()
 
 
 def test_intercepts_are_balanced_at_the_end():
-    """The bound holds for them: slopes of a class add up to nothing."""
+    """Slopes of a class add up to 0 then, which the bound assumes."""
     model, warned, _ = fitted(DIGITS / 16.0, DIGIT, C=10.0)
     F = model.map_.transform(DIGITS / 16.0) @ model.coef_.T + model.intercept_
     signs = np.where(DIGIT[:, None] == model.classes_, 1.0, -1.0)

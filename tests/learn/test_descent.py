@@ -96,7 +96,7 @@ def test_two_tasks_are_learned_side_by_side(wide):
 
 
 class StoppedError(Exception):
-    """What a callback raises."""
+    """The error that a callback raises."""
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])

@@ -1,4 +1,4 @@
-"""What Newton's method asks of the features and of a loss, against the formulas."""
+"""The products of features and losses that Newton's method uses, compared with the formulas."""
 
 from __future__ import annotations
 

@@ -495,7 +495,7 @@ def test_a_run_on_a_device_goes_on_where_it_ended(name):
     X, f = problem(900)
 
     class Ends(CheckpointState):
-        """Ends after this many blocks."""
+        """A callback that ends the fit after this many blocks."""
 
         left = 3
 

@@ -1,4 +1,4 @@
-"""A row of weight 2 is that row twice and one of weight 0 is none, also where few rows make the map an exact one."""
+"""A row of weight 2 equals two copies, and a row of weight 0 none, also if the map is exact because rows are few."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_plan_names_the_map_that_rows_that_differ_will_have(map):
 
 
 def test_classifiers_take_many_repeats_of_hundreds_of_rows():
-    """Landmarks are given then, where a classifier would draw some by the slopes of its loss."""
+    """Landmarks are given in this case; otherwise a classifier would draw some of them by the slopes of its loss."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(700, 3)), 2, axis=0)
     y = (X[:, 0] * X[:, 1] > 0.0).astype(int)

@@ -20,7 +20,7 @@ KERNEL = Gaussian(0.4)
 
 
 def brute_force(K, signs, weight, intercept):
-    """The least objective of one class, by another method."""
+    """The minimum of the objective of one class, found by another method."""
     values, vectors = np.linalg.eigh(K)
     Z = vectors * np.sqrt(np.maximum(values, 0.0))
 

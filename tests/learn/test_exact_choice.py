@@ -1,4 +1,4 @@
-"""When "auto" takes the exact machine: where a count of operations finds it no dearer than the one on a map."""
+""" "auto" chooses the exact machine if, by a count of operations, it costs no more than the machine on a map."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def problem(n=60):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Widths and costs of problems that take no time: 40 features, and kernel values and factors that cost nothing."""
+    """Make problems small and cheap: 40 features, and kernel values and factors that cost nothing."""
     monkeypatch.setattr(map_choice, "LEARNER_WIDTH", 40)
     monkeypatch.setattr(choice, "FACTOR_COST", 0.0)
     monkeypatch.setattr(choice, "FEATURE_OPERATIONS", 0.0)

@@ -1,4 +1,4 @@
-"""Weights, targets and probabilities at the ends of what numbers hold: right, or an error, and nothing in between."""
+"""Weights, targets and probabilities at the limits of floating-point numbers: correct results, or an error."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_kernel_matrix_that_is_not_positive_definite_in_float32_is_refused():
 
 @pytest.mark.parametrize("solver", ["wide", "landmarks"])
 def test_a_step_that_leads_nowhere_claims_nothing(solver):
-    """The direction of the first step overflows, so that there is none."""
+    """The direction of the first step overflows, so no step is taken."""
     map = {"map": "nystrom", "n_components": 64} if solver == "landmarks" else {}
     model = KernelRegressor("gaussian(0.3)", loss="huber", alpha=1e-300, solver=solver, preparation=None, **map)
     with warnings.catch_warnings(record=True) as told:

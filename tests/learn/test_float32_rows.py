@@ -1,4 +1,4 @@
-"""Ridge regression on float32 rows explains as much as on float64 rows, however small alpha is."""
+"""Ridge regression on float32 rows is as accurate as on float64 rows, however small alpha is."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_only_the_chunks_that_ask_for_digits_are_summed_in_float64():
 
 
 def test_batches_add_up_to_sums_that_alpha_still_holds():
-    """Each batch could be summed in float32, but not all of them together."""
+    """Each batch alone could be summed in float32, but all of them together could not."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(4000, 2)).astype(np.float32)
     y, alpha = np.sin(3.0 * X[:, 0]).astype(np.float64), 4.0 * float(np.finfo(np.float32).eps) * 1000.0

@@ -1,4 +1,4 @@
-"""Rows that count less the older they are, and rows that leave: sums against weighted fits of all rows at once."""
+"""Rows that lose weight with age, and rows that are removed: sums compared with weighted fits to all rows."""
 
 from __future__ import annotations
 

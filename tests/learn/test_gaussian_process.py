@@ -24,7 +24,7 @@ def rows(n_rows=60, seed=0, targets=1):
 
 
 def exact(alpha, kernel=None, **given):
-    """Every row a landmark, so that nothing is approximated."""
+    """A map with every row as a landmark, so that nothing is approximated."""
     known = {"n_components": 1000, "map": "nystrom", "random_state": 0, "preparation": None, "extrapolate": "free"}
     given = known | {"fit_intercept": False, "keep_statistics": True} | given
     return KernelRegressor(Matern(1.5, length_scale=1.3) if kernel is None else kernel, alpha=alpha, **given)
@@ -364,7 +364,7 @@ def test_the_gradient_of_the_likelihood_on_random_features(kernel):
 
 
 def test_a_search_climbs_the_likelihood():
-    """By the gradient, a bandwidth per column: the second column says nothing."""
+    """A gradient search for one bandwidth per column finds that the second column is irrelevant."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2.0, 2.0, size=(120, 2))
     y, place = np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=120), np.log([0.5, 0.5])

@@ -1,4 +1,4 @@
-"""Whatever rows come as, every learner makes the same of them."""
+"""Every learner learns the same from the same rows, whatever their type."""
 
 from __future__ import annotations
 

@@ -449,7 +449,7 @@ def test_blocks_of_a_factor(n, dtype, monkeypatch):
 
 
 def test_hessians_are_made_whenever_they_become_worth_their_cost():
-    """Products of unfinished steps add up, and the step before that decision may well have been a finished one."""
+    """The cost of unfinished steps adds up, even if the last step before the decision was a finished one."""
     X = np.random.default_rng(0).normal(size=(40, 3))
     Z = Gaussian(0.3)(X, X[:12]).astype(np.float64)
     values = HeldFeatures(Z, True, 1, Passes(ArrayTable(X), FitContext()))

@@ -153,7 +153,7 @@ TIGHT = {"maxiter": 100_000, "maxfun": 200_000, "ftol": 1e-15, "gtol": 1e-9, "ma
 
 @pytest.mark.parametrize("name", ["quantile", "epsilon_insensitive"])
 def test_losses_with_corners_against_the_dual_programme(name):
-    """Without an intercept, whose dual has a constraint more."""
+    """Without an intercept, which would add a constraint to the dual."""
     X, y = problem(80)
     model = learner(name, tol=1e-8, fit_intercept=False).fit(X, y)
     Z = model.map_.transform(X)
@@ -199,7 +199,7 @@ def test_a_quantile_without_a_penalty_is_that_of_a_linear_programme(level):
 
 @pytest.mark.parametrize("name", ["quantile", "epsilon_insensitive"])
 def test_intercepts_are_the_best(name):
-    """Whatever is added to the intercept raises the objective, or nearly so: it has no penalty."""
+    """Any change of the intercept, which has no penalty, increases the objective, up to rounding."""
     X, y = problem()
     model = learner(name, tol=1e-8).fit(X, y)
     f = model.predict(X)

@@ -176,7 +176,7 @@ def test_a_level_takes_little_memory(name, kind):
     kind(map=MAPS[name], **given).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 64 << 20  # if dense, a single block would take 328 MB
+    assert peak < 64 << 20  # a single dense block would take 328 MB
 
 
 @pytest.mark.parametrize("scale", [pytest.param(None, marks=pytest.mark.full), "standard"])

@@ -1,4 +1,4 @@
-"""What a fitted machine says of its objective, whichever solver found it: its value, and a bound on what it lacks."""
+"""The reported objective of a fitted machine and its bound on the distance from the minimum, for every solver."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_bound_of_ridge_regression_on_rows():
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_that_of_liblinear(classes, loss, intercept):
-    """One class against the rest, with intercepts that count as coefficients."""
+    """LIBLINEAR solves one class against the rest, and regularises intercepts like coefficients."""
     X, Y, weight = problem()
     y = np.digitize(Y[:, 0], [-0.5, 0.5][: classes - 1])
     given = {"loss": loss, "C": 2.0, "fit_intercept": intercept, "solver": "liblinear"}

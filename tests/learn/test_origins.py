@@ -1,4 +1,4 @@
-"""Rows are known again by short texts, wherever they are stored."""
+"""Rows are recognised by fingerprints, wherever they are stored."""
 
 from __future__ import annotations
 

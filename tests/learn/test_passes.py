@@ -1,4 +1,4 @@
-"""How often a table is read: what several steps need is found in one scan, and what none needs is not read."""
+"""The number of reads of a table: one scan serves several steps, and columns that no step needs are not read."""
 
 import inspect
 from collections import Counter
@@ -172,7 +172,7 @@ def test_what_no_step_needs_is_not_read(folder, read):
     read.clear()
     assert reads(learner, table)[0] == 2
     assert (read["whole"], read["narrow"]) == (2, 1)  # only the labels, and then the features
-    # A kernel that does not take all rows has them checked, and one that goes by their variance has it summed.
+    # Kernels that do not accept all rows check them, and kernels with a bandwidth by variance sum it up.
     numbers = table_of(folder, "parquet", "number")
     ridge = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None)
     assert reads(clone(ridge).set_params(kernel=Gaussian(0.3)), numbers)[0] == 1

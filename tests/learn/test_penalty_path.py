@@ -154,7 +154,7 @@ def test_warm_starts_spare_passes():
 
 
 def test_a_bad_preconditioner_is_not_taken_along():
-    """Nor is it kept for a run that goes on, which would else find other digits."""
+    """It is not kept for a resumed run either, which would otherwise compute other digits."""
     X, y = problem()
     passes = Passes(ArrayTable(X), FitContext())
     design, loss = HeldFeatures(X, True, 1, passes), SquaredHinge(classes(y, 2), 2, np.ones(len(X)))

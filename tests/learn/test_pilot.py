@@ -1,4 +1,4 @@
-"""A pilot chooses what a learner leaves to it: the kernel, scaling, penalty and scales of columns."""
+"""A pilot chooses the arguments that are left open: the kernel, scaling, penalty and scales of columns."""
 
 from __future__ import annotations
 
@@ -514,7 +514,7 @@ def test_few_columns_of_thousands_are_found_in_rounds():
 
 
 def test_rounds_of_gradients_end_where_held_out_rows_do_not_gain():
-    """Later rounds have lower leave-one-out errors here, and classify worse."""
+    """In this example, later rounds have lower leave-one-out errors but classify worse."""
     X, y = make_classification(550, 3000, n_informative=10, n_redundant=10, random_state=2)
     model = KernelClassifier(random_state=0).fit(X[:250], y[:250])
     assert model.choice_.learned_columns

@@ -1,4 +1,4 @@
-"""KernelPCA in batches, and the rows that belong to components."""
+"""KernelPCA in batches, and pre-images of components."""
 
 from __future__ import annotations
 

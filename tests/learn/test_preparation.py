@@ -1,4 +1,4 @@
-"""What learners do to columns before features: scales, levels, gaps."""
+"""Preparation of columns before features are computed: scales, levels, gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is reported to callbacks, and what remains of a fit that a callback ends."""
+"""Reports to callbacks, and the state of a learner after a callback has ended its fit."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_run_that_goes_on_has_shares_too(name, tmp_path):
 
 
 def test_the_time_left_is_that_of_all_passes(monkeypatch):
-    """With a clock that a block of rows moves on by a second, what is left is known as soon as sums are timed."""
+    """If every block of rows takes a second, the remaining time is known as soon as sums have been timed."""
     now, seen = [0.0], []
     monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
     monkeypatch.setattr(time_forecast, "LEAST", 0.0)  # solutions take no time here

@@ -1,4 +1,4 @@
-"""The estimated memory of a fit, compared with what it takes."""
+"""The estimated memory of a fit, compared with the memory that it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scikit-learn hands to learners and asks of them: weights that are routed, frames that come out."""
+"""scikit-learn's metadata routing and set_output: weights that are passed on, data frames that are returned."""
 
 from __future__ import annotations
 

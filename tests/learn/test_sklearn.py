@@ -89,7 +89,7 @@ def is_first(number, learners):
 
 
 def contradiction(learner, name):
-    """Why a check of scikit-learn must fail for a learner by definition; None if it must pass.
+    """Return the reason why a check of scikit-learn cannot pass for a learner by definition; None if it must pass.
 
     scikit-learn lists such checks for its own estimators (``PER_ESTIMATOR_XFAIL_CHECKS``), and offers no tag for them.
     """
@@ -105,7 +105,7 @@ def contradiction(learner, name):
 
 
 def is_left_to_chance(learner, name):
-    """Whether a check asks one or two random features for what they need not give; no tag says so."""
+    """Return whether a check expects too much of one or two random features, for which there is no tag."""
     few = learner.n_components in (1, 2)
     # Three clusters of two columns need not be apart in one or two Fourier features; classifiers have ``poor_score``
     # for that. Landmarks keep them apart.

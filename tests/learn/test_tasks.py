@@ -73,7 +73,7 @@ def test_each_task_is_learned_as_if_alone(arguments, weighted):
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_objectives_add_up_and_every_task_converges(loss):
     X, Y = problem()
-    Y[:, 2] = X[:, 0] > 0  # far easier than the others: its objective is a small part of the sum
+    Y[:, 2] = X[:, 0] > 0  # much easier than the others, so that its objective is a small part of the sum
     together, ones = machine(loss=loss).fit(X, Y), alone(X, Y, loss=loss)
     least = sum(one.convergence_.objectives[-1] for one in ones)
     assert together.convergence_.objectives[-1] == pytest.approx(least, rel=1e-6)

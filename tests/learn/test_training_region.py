@@ -1,4 +1,4 @@
-"""The box of the rows that a model has learned from, and how far others lie outside."""
+"""The box around the training rows of a model, and the distances of other rows from it."""
 
 from __future__ import annotations
 

@@ -94,10 +94,10 @@ def test_what_two_views_share_is_found():
 
 
 def test_rows_of_norm_one_leave_a_single_target_as_it_is():
-    """Of a column of positive numbers nothing else would be left; two columns are scaled."""
+    """A single column of positive numbers would lose all information; two columns are scaled."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    y = 10.0 + np.arctan2(X[:, 1], X[:, 0])  # which rows of norm 1 still tell
+    y = 10.0 + np.arctan2(X[:, 1], X[:, 0])  # which rows of norm 1 still distinguish
     model = KernelCCA(n_components=64, n_components_y=64, scale="unit", random_state=0).fit(X, y)
     assert model.correlations_[0] > 0.9
     assert (model.preparation_.scale, model.view_y_.preparation_.scale) == ("unit", None)

@@ -77,7 +77,7 @@ def is_by_rows(solver):
 
 @pytest.fixture
 def solvers(monkeypatch):
-    """The solvers that are taken."""
+    """Record the solvers that are used."""
     taken, original = [], loss_fit.solver_for
     monkeypatch.setattr(loss_fit, "solver_for", lambda *given: taken.append(original(*given)) or taken[-1])
     return taken

@@ -64,7 +64,7 @@ def test_strings(form, rule):
     assert Z.shape == (len(WORDS), np.linalg.matrix_rank(K))
     np.testing.assert_allclose(Z @ Z.T, K, atol=1e-9 * K.max())
     assert kernel_error(nystrom, form(WORDS)).relative < 1e-9
-    # New words: the same as the projection on the span of the landmarks.
+    # For new words, the features are the projection on the span of the landmarks.
     new = ["kernelise", "sketching", "xyz"]
     np.testing.assert_allclose(nystrom.transform(form(new)) @ Z.T, gram(spectrum, new, WORDS), atol=1e-9 * K.max())
 
@@ -97,7 +97,8 @@ def test_any_objects():
     np.testing.assert_allclose(Z @ Z.T, gram(lambda a, b: len(a & b), sets, sets), atol=1e-12)
     ragged = [[1, 2], [2, 3, 4], [1]]
     nystrom = Nystrom(lambda a, b: len(set(a) & set(b))).fit(ragged)
-    assert nystrom.transform([[1, 2], [3, 4]]).shape == (2, 3)  # equal lengths are no matrix to a map of lists
+    # Lists of equal length are not a matrix to a map of lists.
+    assert nystrom.transform([[1, 2], [3, 4]]).shape == (2, 3)
     images = rows(12, 4).reshape(12, 2, 2)
     Z = Nystrom(gaussian).fit_transform(images)
     np.testing.assert_allclose(Z @ Z.T, Gaussian(0.2)(images.reshape(12, 4)), atol=1e-9)

@@ -1,4 +1,4 @@
-"""Weights on frequencies: the optimum, what it is the optimum of, and the rows that judge it."""
+"""Weights on frequencies: the optimum, its objective, and the rows on which weights are evaluated."""
 
 import itertools
 
@@ -74,7 +74,7 @@ def test_one_at_a_time_where_blocks_go_in_circles():
 
 
 def objective(sketch, Z, K, weights):
-    """What the documentation says is minimised, pair by pair."""
+    """The objective in the documentation, computed pair by pair."""
     size = np.mean(np.diag(K))
     groups = np.arange(Z.shape[1]) // 2 if sketch.map_.construction_.paired else np.arange(Z.shape[1])
     m, n = groups[-1] + 1, len(Z)

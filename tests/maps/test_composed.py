@@ -1,4 +1,4 @@
-"""Composed: kernels of kernels, what the outer map learns from, and streams that do not meet."""
+"""Composed: kernels of kernels, the rows from which the outer map learns, and independent random streams."""
 
 import pickle
 

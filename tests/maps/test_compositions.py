@@ -1,4 +1,4 @@
-"""Maps of kernel algebra, and what TaylorSketch decides."""
+"""Maps for combined kernels, and the decisions of TaylorSketch."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every map with nothing but its defaults is of use on rows as people have them."""
+"""Every map with default arguments is useful on typical rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What distinguishes the Fourier maps: their frequencies, and errors below those of independent ones."""
+"""The differences between Fourier maps: their frequencies, and lower errors than with independent frequencies."""
 
 import pickle
 from functools import cache
@@ -26,7 +26,7 @@ Z = 3.1
 
 
 def errors(make, deltas, n_components, seeds, **options):
-    """Estimate less kernel for the pairs (0, delta), one row a seed."""
+    """The estimate minus the kernel for the pairs (0, delta), one row per seed."""
     X = np.vstack([np.zeros(deltas.shape[1]), deltas])
     rows, found = ArrayRows(X, Stream(0)), np.empty((seeds, len(deltas)))
     construction = make(GAUSSIAN, n_components=n_components, **options).construct(rows)
@@ -38,12 +38,12 @@ def errors(make, deltas, n_components, seeds, **options):
 
 @cache
 def plain_errors(d, n_components, seeds):
-    """Those of independent frequencies, which the others are compared with."""
+    """The errors of independent frequencies, for comparison."""
     return errors(RandomFourier, pairs(d), n_components, seeds)
 
 
 def gain(better, worse):
-    """By how many standard errors the mean squared error of one is below the other's, for every pair."""
+    """How many standard errors the mean squared error of one map is below that of the other, for every pair."""
     difference = (worse**2).mean(axis=0) - (better**2).mean(axis=0)
     return difference / np.sqrt(((worse**2).var(axis=0) + (better**2).var(axis=0)) / len(worse))
 

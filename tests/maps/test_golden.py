@@ -26,7 +26,7 @@ def leaves(tree, path=""):
 
 
 def record(row):
-    """What a golden file holds: integers as a digest, floats in full."""
+    """The content of a golden file: integers as a digest, floats in full."""
     sketch = row(12, random_state=SEED).fit(row.sample())
     recorded = {}
     for path, array in leaves(sketch.parameters_):

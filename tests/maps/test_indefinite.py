@@ -17,7 +17,7 @@ DISTANCES = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
 
 
 def fitted(*arguments, rows, **options):
-    """The map, and what it warned of."""
+    """The fitted map, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         nystrom = Nystrom(*arguments, random_state=0, **options).fit(rows)
@@ -113,7 +113,7 @@ def test_nearly_singular_landmarks_are_no_reason_to_warn():
         Z = nystrom.transform(rows)
         residual = np.diag(Linear()(rows)) - (Z * Z).sum(axis=1)
         worst = min(worst, float(residual.min()))
-        # What it cannot do it does not claim.
+        # It does not claim an error that it cannot bound.
         assert nystrom.residual_trace_.trace == pytest.approx(np.abs(residual).sum(), rel=1e-6)
     assert worst < -1e-3
 

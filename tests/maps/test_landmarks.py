@@ -34,7 +34,7 @@ def pivots_of(A, seed, count, tol=0.0):
 
 
 def eliminated(A, pivots):
-    """What the pivots leave of A, by the textbook."""
+    """The residual of A after these pivots, by the textbook formula."""
     A = A.copy()
     for pivot in pivots:
         if A[pivot, pivot] > 1e-14:
@@ -81,7 +81,7 @@ def test_the_trace_that_runs_along_is_the_true_one():
         pivots, trace = pivots_of(K, 3, count)
         assert len(set(pivots.tolist())) == count
         assert trace == pytest.approx(np.trace(eliminated(K, pivots)), rel=1e-8)
-        # Without a cut this is what the map lacks.
+        # If no eigenvalues are cut off, this is the residual of the map.
         W, C = K[np.ix_(pivots, pivots)], K[:, pivots]
         assert trace == pytest.approx(np.trace(K - C @ np.linalg.solve(W, C.T)), rel=1e-6)
 
@@ -95,7 +95,7 @@ def test_the_map_tells_the_trace_that_its_pivots_left():
     np.testing.assert_array_equal(nystrom.component_indices_, pivots)
     assert nystrom.n_components_ == 50
     assert nystrom.residual_trace_.trace == pytest.approx(trace, rel=1e-9)
-    # Fewer eigenpairs than landmarks lack more than the pivots left.
+    # With fewer eigenpairs than landmarks, the residual is larger than after the pivots.
     cut = Nystrom(Gaussian(0.2), n_components=50, rank=25, landmarks="rpcholesky", random_state=4).fit(X)
     assert cut.residual_trace_.trace > 1.5 * trace
 

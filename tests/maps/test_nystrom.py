@@ -1,4 +1,4 @@
-"""What Nystrom features promise: exact on landmarks, a residual that is positive semi-definite, and its trace."""
+"""Properties of Nystrom features: exact on landmarks, and a positive semi-definite residual with a known trace."""
 
 import tracemalloc
 
@@ -31,7 +31,7 @@ def clusters(n=300, d=4, seed=0):
 
 
 def lacking(nystrom, X):
-    """K - Z Z' of these rows."""
+    """The residual K - Z Z' of these rows."""
     Z = nystrom.transform(X).astype(np.float64)
     return nystrom.kernel_(X.astype(np.float64)) - Z @ Z.T
 

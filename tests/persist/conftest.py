@@ -1,4 +1,4 @@
-"""What tests of runs share."""
+"""Fixtures for tests of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .small_runs import BLOCK, CHUNK
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """A few hundred rows are many blocks and chunks."""
+    """Make blocks and chunks so small that a few hundred rows fill many of them."""
     for module in (block, in_memory, table_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK)
     monkeypatch.setattr(moments, "CHUNK_ROWS", CHUNK)

@@ -157,7 +157,7 @@ def fitted_pipelines():
 
 
 def answers(model, X):
-    """What a model says of rows, as one array of numbers."""
+    """The results of a model for rows, as one array of numbers."""
     if isinstance(model, Pipeline):
         return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     if isinstance(model, KernelCCA):

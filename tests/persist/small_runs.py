@@ -24,7 +24,7 @@ def features(D=12, seed=0):
 
 
 def checkpoint_of(model, X, y, folder, at=4):
-    """The checkpoint that a run leaves which ends at this block of its sums."""
+    """The checkpoint of a run that ends at this block of its sums."""
     seen = []
 
     def stop(progress):

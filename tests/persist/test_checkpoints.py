@@ -1,4 +1,4 @@
-"""Files of checkpoints: damaged, made up, and two of them."""
+"""Checkpoint files: damaged ones, forged ones, and the two generations."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_file_answers_as_its_model(tmp_path, method, grouped):
 
 
 def reread(model, change):
-    """What becomes of a file whose record or arrays are changed."""
+    """Load a file after its record or arrays were changed."""
     sink = ArraySink(False)
     record = conformal_records.write_conformal(model, sink)
     change(record, sink.arrays)

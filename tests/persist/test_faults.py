@@ -51,7 +51,7 @@ def started(name, output, before=""):
 
 @cache
 def whole(name):
-    """The model of a run that nobody ends, and the number of its blocks of rows."""
+    """The model of an uninterrupted run, and the number of its blocks of rows."""
     seen = []
     with tempfile.TemporaryDirectory() as folder:
         train(killed.learner(name), *killed.data(name), output=Path(folder, "model"), progress=seen.append)
@@ -59,7 +59,7 @@ def whole(name):
 
 
 def goes_on(name, output):
-    """Go on in this process; says how many blocks of rows that took."""
+    """Continue in this process, and return how many blocks of rows that took."""
     rest = []
     with pytest.warns(UserWarning, match=r"the run of process \d+ on .* has died; its lock is taken over"):
         train(killed.learner(name), *killed.data(name), output=output, resume=True, progress=rest.append)

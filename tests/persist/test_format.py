@@ -1,4 +1,4 @@
-"""The format: any reader of safetensors reads it, and files of today are read for ever."""
+"""The file format: any reader of safetensors reads it, and files of today can always be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no models, damaged or made up: refused with a reason, before anything is made of them."""
+"""Damaged and forged model files are refused with a reason, before anything is created from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run may write to: neither its own rows nor files that belong to somebody else."""
+"""A run never overwrites its own rows, or files that do not belong to it."""
 
 from __future__ import annotations
 

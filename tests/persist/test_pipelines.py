@@ -450,7 +450,7 @@ def test_files_that_were_made_up_are_refused(name, tmp_path):
 
 
 def test_wide_steps_cost_nothing(tmp_path):
-    """A hundred bytes that speak of a thousand million columns are refused, or read without making any."""
+    """A file of a hundred bytes that declares a billion columns is refused, or read without creating any."""
     model = make_pipeline(PolynomialFeatures(2), features()).fit(rows())
     mercer.save(model, tmp_path / "model")
     parts = Parts((tmp_path / "model").read_bytes())

@@ -1,4 +1,4 @@
-"""What comes out of a model file is what went in."""
+"""Models are the same after a round trip through a file."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_what_was_only_prepared_comes_back_and_learns(tmp_path):
 
 
 def classifiers():
-    """Of one task and of several, with and without sums, and what their rows are."""
+    """Classifiers of one task and of several, with and without sums, and their rows."""
     X = rows()
     y = np.array(["no", "perhaps", "yes"])[np.digitize(target(X), [-0.8, 0.3])]
     tasks = np.column_stack([y, np.where(X[:, 0] > 0, "left", "right")])

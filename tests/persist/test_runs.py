@@ -89,7 +89,7 @@ def targets(name, X, y):
 SUMS = ("ridge", "gcv", "loo", "landmarks", "pca", "novelty", "cca")
 """Models of sums, which go on at the row where they were left."""
 
-# What these do others do as well, one by one: sums, landmarks, and steps of a solver.
+# Other learners do the same one by one: sums, landmarks, and steps of a solver.
 ALIKE = ("gcv", "landmarks", "softmax", "tasks", "cca", "path-streamed", "path-held-out", "path-squared", "path-huber")
 
 

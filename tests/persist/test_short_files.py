@@ -1,4 +1,4 @@
-"""Short files that ask for much: refused before anything of that size is made."""
+"""Short files that request huge models are refused before anything of that size is created."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_a_long_header_takes_no_longer_than_it_is(name, tmp_path):
-    """Megabytes that a quadratic search would take days for."""
+    """A search that takes quadratic time would need days for these megabytes."""
     header, reason = HEADERS[name]
     path = tmp_path / "model"
     path.write_bytes(framed(header))

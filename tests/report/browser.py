@@ -75,7 +75,7 @@ onload = () => {{
 def shown(
     page: Path, widths: Sequence[int], dark: bool = False, folder: str = "whole"
 ) -> tuple[list[dict[str, Any]], set[str]]:
-    """A page at these widths, and the addresses that it requested from the network."""
+    """Show a page at these widths, and return the addresses that it requested from the network."""
     place = page.parent / f"browser-{page.stem}-{folder}-{dark}"
     place.mkdir()
     outside, log = place / "outside.html", place / "net.json"

@@ -1,4 +1,4 @@
-"""Pages that several files look at."""
+"""Pages that several test files use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page must be: complete, self-contained, and accessible without its pictures."""
+"""Checks of every page: it must be complete, self-contained, and accessible without its pictures."""
 
 from __future__ import annotations
 

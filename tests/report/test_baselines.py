@@ -91,7 +91,7 @@ def test_of_classes_they_have_the_same_measures():
 
 
 def test_an_interval_is_of_the_same_rows_for_both():
-    """Two models that are nearly equal: rows that are drawn for both at once tell them apart, others would not."""
+    """Two nearly equal models differ significantly only if the same rows are drawn for both."""
     y = X[:, 0] + 3.0 * RNG.normal(size=900)
     train, test = halves(y)
     model = KernelRegressor(

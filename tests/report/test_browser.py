@@ -1,4 +1,4 @@
-"""Pages in a real browser, at the width of a desk and of a telephone, light and dark."""
+"""Pages in a real browser, at the widths of a desktop and of a phone, light and dark."""
 
 from __future__ import annotations
 
@@ -103,5 +103,5 @@ def searched() -> Tuned:
 
 
 def brightness(colour: str) -> float:
-    """That of "rgb(1, 2, 3)"."""
+    """The brightness of a colour such as "rgb(1, 2, 3)"."""
     return sum(float(part) for part in colour.strip("rgba()").split(",")[:3]) / 3.0

@@ -1,4 +1,4 @@
-"""What a report says by default: which columns matter, and how far off new targets may be."""
+"""The columns that matter and the interval of new targets, which every report states."""
 
 from __future__ import annotations
 

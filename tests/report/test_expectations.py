@@ -1,4 +1,4 @@
-"""Warnings of what is worse than could be expected."""
+"""Warnings about models that are worse than expected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def heavy():
 
 
 def distrusted(train):
-    """A model whose penalty generalised cross-validation has chosen badly, which the fit says."""
+    """A model whose penalty generalised cross-validation has chosen badly, with the warning of its fit."""
     with pytest.warns(UserWarning, match="alpha='gcv' is unreliable on these rows"):
         return learner_for("regression", n_components=256, random_state=0, **(GIVEN | {"alpha": "gcv"})).fit(train)
 

@@ -1,4 +1,4 @@
-"""A plan says what the fit then does: its map, its width and its memory."""
+"""A plan predicts the map, the width and the memory of the fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores against scikit-learn's, and intervals against what is known of them."""
+"""Scores compared with scikit-learn's, and intervals with known results."""
 
 from __future__ import annotations
 

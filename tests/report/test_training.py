@@ -217,7 +217,7 @@ def test_what_a_pilot_chose_is_studied_and_shown():
     model = mercer.KernelClassifier(n_components=64, random_state=0).fit(train)
     studied = report.study(model, train, test)
     assert [one.value for one in studied.path] == pytest.approx([model.C_ * factor for factor in FACTORS])
-    # Prepared like the rows of the model: as they are, one column would drown the others.
+    # Prepared like the rows of the model: otherwise one column would dominate the others.
     assert studied.path[2].held_out == pytest.approx(model.score(test), abs=0.05)
     assert studied.widths[-2].score.value > 0.8
     shown = checked(report.training_page("a", model, train, test, studied=studied)).words

@@ -12,7 +12,7 @@ N_ROWS, CHUNK = 2600, 700
 
 
 def started(n_workers, memory_limit="2GiB"):
-    """A cluster of processes on this machine, with one thread each and nothing to look at."""
+    """A cluster of processes on this machine, with one thread each and without a dashboard."""
     return LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
@@ -45,5 +45,5 @@ def rows():
 
 @pytest.fixture
 def collections(rows):
-    """The same as Dask arrays."""
+    """The rows, numbers and classes as Dask arrays."""
     return tuple(da.from_array(part, chunks=(CHUNK, *part.shape[1:])) for part in rows)

@@ -1,4 +1,4 @@
-"""Learners on a cluster of processes: the bits of this process, and what is sent."""
+"""Learners on a cluster of processes: the same bits as in this process, and the data that are sent."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What dies does not change a bit: real processes are killed, delayed and added in the middle of fits."""
+"""Faults do not change a bit of the result: processes are killed, delayed and added in the middle of fits."""
 
 import contextlib
 import os

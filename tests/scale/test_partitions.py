@@ -186,7 +186,7 @@ def test_a_single_partition_gives_the_bits_of_the_whole_rows_on_landmarks(rows):
 
 
 class LittleRoom(HereParts):
-    """Parts with room for less than any features."""
+    """Parts that claim to have too little memory for any features."""
 
     @property
     def room(self):

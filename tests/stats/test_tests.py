@@ -47,7 +47,7 @@ def test_permutations_of_single_rows_are_those_of_the_formula():
     for _ in range(3000):
         weights = np.where(rng.permutation(32) < 12, 1.0 / 12, -1.0 / 20)
         naive.append(weights @ K @ weights)
-    # Two samples of the same law: the mean of 300 is known to within a few per cent.
+    # Two samples of the same distribution: the mean of 300 is known to within a few per cent.
     assert found.null.mean() == pytest.approx(np.mean(naive), rel=0.1)
     assert np.quantile(found.null, 0.9) == pytest.approx(np.quantile(naive, 0.9), rel=0.15)
 
@@ -169,7 +169,7 @@ def hsic_of_strangers(seed, n=100, method="permutation"):
 
 @pytest.mark.parametrize("pvalue", [mmd_of_equals, hsic_of_strangers])
 def test_false_alarms_are_as_rare_as_they_should_be(pvalue):
-    # Of 100 runs at 5 %, more than 11 alarms or none at all come about once in a hundred times.
+    # In 100 runs at 5 %, more than 11 alarms or none at all occur about once in a hundred times.
     assert 0.01 <= alarms(pvalue, 100) <= 0.11
 
 
