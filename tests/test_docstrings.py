@@ -10,7 +10,21 @@ from sklearn.utils.metaestimators import available_if
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
-MODULES = ("", "bounds", "choose", "data", "gpu", "kernels", "learn", "maps", "persist", "report", "scale", "stats")
+MODULES = (
+    "",
+    "bounds",
+    "choose",
+    "data",
+    "export",
+    "gpu",
+    "kernels",
+    "learn",
+    "maps",
+    "persist",
+    "report",
+    "scale",
+    "stats",
+)
 DESCRIPTORS = (property, cached_property, type(available_if(bool)(len)))
 OPTIONAL = {"ES01": "an extended summary", "SA01": "See Also", "EX01": "Examples"}
 

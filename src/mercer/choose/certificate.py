@@ -198,10 +198,10 @@ def certify(
       the jackknife over rows. If a few rows cause all of the error (polynomials of heavy-tailed columns), the interval
       is long, and may even so be too short.
     - The relative spectral error is computed for the matrix of the sampled rows and corrected to ``n_rows`` by
-    comparing halves of the sample with the whole (its bias falls in proportion to one over the number of rows); the
-    interval is from the jackknife of the leading eigenvalues. This is accurate to first order if the leading
-    eigenvalues are well separated. It does not bound the error for rows of another distribution, or of eigenvalues
-    after the first.
+      comparing halves of the sample with the whole (its bias falls in proportion to one over the number of rows); the
+      interval is from the jackknife of the leading eigenvalues. This is accurate to first order if the leading
+      eigenvalues are well separated. It does not bound the error for rows of another distribution, or of eigenvalues
+      after the first.
     - For the largest absolute error, a sample can only tell how many pairs of new rows exceed a bound; see
       :class:`~mercer.choose.MaximumError`.
     - Predictions of kernel ridge regression with the features are compared with those of the kernel itself.
