@@ -2,11 +2,12 @@
 
 The table compares `KernelClassifier()` and `KernelRegressor()` with what were their defaults when it was made (Gaussian
 kernel with gamma = "scale", 1,024 features of `OrthogonalFourier`), the same with `map="nystrom"`, which learns from
-the rows, and scikit-learn's `SVC()` and `SVR()` with default settings (the same kernel, C = 1). Today's defaults, which
-choose kernel, bandwidth and penalty from the rows, are measured in `benchmarks/README.md`. Columns are standardised, except for Adult (zeros and ones), MNIST and UJIIndoorLoc (from 0 to 1); regression targets have mean 0
-and variance 1. Covertype is class 2 against the rest on 100,000 rows; the target of UJIIndoorLoc is the longitude, that
-of BlogFeedback log(1 + y). The score is accuracy or R2 in %, on the published test part (at most 10,000 rows) or on a
-fifth of the rows.
+the rows, and scikit-learn's `SVC()` and `SVR()` with default settings (the same kernel, C = 1). Today's defaults choose
+kernel, bandwidth and penalty from the rows; `benchmarks/README.md` shows their scores. Columns are standardised, except
+for Adult (zeros and ones), MNIST and UJIIndoorLoc (from 0 to 1); regression targets have mean 0 and variance 1.
+Covertype is class 2 against the rest on 100,000 rows; the target of UJIIndoorLoc is the longitude, that of BlogFeedback
+log(1 + y). The score is accuracy or R2 in %, on the published test part (at most 10,000 rows) or on a fifth of the
+rows.
 
 On Nursery, the exact machine is faster (on Spambase, it is faster than `Nystrom`), and where 1,024 features are too few
 for the kernel, it is better. In regression, the losses also differ: squared and epsilon-insensitive. Gisette and
