@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
@@ -14,7 +15,7 @@ from mercer.data.block import Block
 from mercer.kernels import parse
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.pilot import search
-from mercer.learn.pilot.rows import distinct_rows
+from mercer.learn.pilot.rows import pilot_rows
 from mercer.learn.pilot.settled_arguments import fit_cost
 from mercer.learn.pilot.trials import not_worse, ridge_trial
 from mercer.learn.pilot.width import wider_widths, width_for
@@ -405,11 +406,60 @@ def test_repeated_rows_count_as_weights_in_any_order():
     rng = np.random.default_rng(0)
     X, Y, weight = rng.normal(size=(40, 3)), rng.normal(size=(40, 1)), rng.integers(0, 4, size=40)
     repeated = rng.permutation(np.repeat(np.arange(40), weight))
-    ours = distinct_rows(X, Y, weight.astype(float), 7)
-    theirs = distinct_rows(X[repeated], Y[repeated], np.ones(len(repeated)), 7)
+    ours = pilot_rows(X, Y, weight.astype(float), 7)
+    theirs = pilot_rows(X[repeated], Y[repeated], np.ones(len(repeated)), 7)
     np.testing.assert_array_equal(X[ours.numbers], X[repeated][theirs.numbers])
     np.testing.assert_array_equal(ours.weight, theirs.weight)
-    assert not np.array_equal(ours.numbers, distinct_rows(X, Y, weight.astype(float), 8).numbers)
+    assert not np.array_equal(ours.numbers, pilot_rows(X, Y, weight.astype(float), 8).numbers)
+
+
+def cells(n, kind, seed=0):
+    """Rows of a few categories, whose classes depend on all of them together: surely, or in nine of ten cases."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, size=(n, 3))
+    likely = rng.permutation(np.arange(64) % 2 * 0.8 + 0.1)[X @ [16, 4, 1]]
+    y = (likely > 0.5) if kind == "sure" else rng.random(n) < likely
+    return X, y.astype(int)
+
+
+@pytest.mark.parametrize("kind", ["sure", "noisy"])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, lambda X: pd.DataFrame(X.astype(str)).add_prefix("c")])
+def test_tables_of_few_categories_are_learned(kind, convert):
+    """New rows are equal to known ones, whose classes need not have anything to do with those of other rows."""
+    X, y = cells(1600, kind)
+    rows, labels = convert(X[:1200]), y[:1200]
+    model = KernelClassifier(random_state=0).fit(rows, labels)
+    assert model.choice_.n_rows == 1200
+    assert model.solver_.name == "newton"  # the few distinct rows are no crowd of landmarks
+    assert model.score(convert(X[1200:]), y[1200:]) > (0.99 if kind == "sure" else 0.86)
+    order = np.random.default_rng(1).permutation(1200)
+    other = KernelClassifier(random_state=0).fit(convert(X[:1200][order]), labels[order])
+    np.testing.assert_array_equal(other.predict(rows), model.predict(rows))
+
+
+def test_copies_of_rows_are_left_out_together():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(400, 2)), rng.normal(size=(400, 1))
+    bootstrap = rng.integers(0, 400, size=400)
+    balanced = np.r_[np.arange(400), np.repeat(np.arange(40), 9)]
+    for rows in (np.tile(np.arange(400), 5), bootstrap, balanced):
+        used = pilot_rows(X[rows], Y[rows], np.ones(len(rows)), 0)
+        assert len(used.numbers) == len(np.unique(rows))
+        assert used.weight.sum() == len(rows)
+
+
+def test_rows_of_few_kinds_are_used_one_by_one_in_any_order():
+    X, y = cells(300, "noisy")
+    weight = np.arange(300) % 3.0
+    order = np.random.default_rng(0).permutation(300)
+    ours, theirs = (pilot_rows(X[rows] * 1.0, y[rows, None] * 1.0, weight[rows], 7) for rows in (slice(None), order))
+    assert len(np.unique(ours.numbers)) == len(ours.numbers) == 200
+    np.testing.assert_array_equal(X[ours.numbers], X[order][theirs.numbers])
+    np.testing.assert_array_equal(y[ours.numbers], y[order][theirs.numbers])
+    np.testing.assert_array_equal(ours.weight, theirs.weight)
+    np.testing.assert_array_equal(ours.weight, weight[ours.numbers])
+    held = X[ours.numbers[: ours.n_held]] @ [16, 4, 1]
+    assert len(np.unique(held)) > 20  # not a few kinds of rows, each held out whole
 
 
 def test_a_trial_has_the_errors_of_rows_left_out():
@@ -435,7 +485,7 @@ def test_rows_held_out_have_no_part_in_the_search():
     preparation = Preparation.automatic()
     preparation.learn_columns([X])
     preparation.take_scale(preparation.summed_up([(X, None)]), lambda: Block(X, y))
-    rows = distinct_rows(X, y[:, None], np.ones(240), 0)
+    rows = pilot_rows(X, y[:, None], np.ones(240), 0)
     other = y.copy()
     other[rows.numbers[: rows.n_held]] *= -3.0
 
@@ -519,3 +569,14 @@ def test_rounds_of_gradients_end_where_held_out_rows_do_not_gain():
     model = KernelClassifier(random_state=0).fit(X[:250], y[:250])
     assert model.choice_.learned_columns
     assert model.score(X[250:], y[250:]) > 0.85
+
+
+def test_without_noise_errors_that_differ_by_a_millionth_are_equal():
+    """Otherwise the smallest penalty would always be the best, and float32 rows could not resolve what it changes."""
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    map = Nystrom("linear", n_components=2, random_state=0)
+    penalties, data = np.logspace(-4, 2, 7), (X, X[:, :1] + X[:, 1:], np.ones(200))
+    errors = [ridge_trial(map, *data, np.array([penalty])).error for penalty in penalties]
+    equal = penalties[np.array(errors) <= min(errors) + 1e-6]
+    assert len(equal) > 1
+    assert ridge_trial(map, *data, penalties).alpha == pytest.approx(equal[-1])

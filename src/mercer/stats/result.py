@@ -28,6 +28,10 @@ class KernelTestResult(NamedTuple):
     null: NDArray[np.float64]
     method: str
 
+    def __repr__(self) -> str:
+        test = f"statistic={self.statistic:.6g}, pvalue={self.pvalue:.6g}, method={self.method!r}"
+        return f"{type(self).__name__}({test}, null of {len(self.null)} values)"
+
     @classmethod
     def of(cls, statistic: float, null: NDArray[np.float64], method: str) -> Self:
         """Return the result for a statistic among its values under the null hypothesis.

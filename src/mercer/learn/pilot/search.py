@@ -35,7 +35,7 @@ from ..learned_columns.gradient_scales import GradientSquares
 from ..learned_columns.leave_one_out_scales import learn_column_scales
 from ..prepare.preparation import Preparation
 from .choice import Choice
-from .rows import DistinctRows
+from .rows import PilotRows
 from .trials import RidgeTrial, Trial, clearly_better, not_worse, ridge_trial, smoothest
 
 Matrix = NDArray[np.float64]
@@ -60,7 +60,7 @@ MOST_GRADIENTS = 16384
 ROUNDS = 4
 """The largest number of times that scales are computed from gradients, each time of a machine on the scaled columns."""
 FEWEST_ROWS = 20
-"""With fewer distinct rows than this, there is no search."""
+"""With fewer rows than this, there is no search."""
 CLEARLY = 2.5
 """A kernel that is worse than another one by this many standard errors is not tried again."""
 WORTH = 0.02
@@ -113,7 +113,7 @@ class Pilot:
         The sample before preparation.
     Y : ndarray of shape (n_rows, n_targets)
         Targets, or codes of classes.
-    rows : DistinctRows
+    rows : PilotRows
         The rows of the sample that are used.
     make_map : callable
         Returns the map for a kernel and a number of features.
@@ -129,7 +129,7 @@ class Pilot:
         preparation: Preparation,
         X: Any,
         Y: Matrix,
-        rows: DistinctRows,
+        rows: PilotRows,
         make_map: MakeMap,
         width: int,
         penalties: Matrix | None = None,

@@ -21,7 +21,7 @@ from ..passes.scan_plan import RowSample
 from ..prepare.preparation import Preparation
 from ..solvers.choice import path_cost, penalised_landmark_cost, whitened_cost
 from .choice import Choice
-from .rows import distinct_rows
+from .rows import pilot_rows
 from .search import FEWEST_ROWS, Pilot
 from .width import width_for
 
@@ -124,7 +124,7 @@ def settled(
     if targets is None:
         return by_rules
     weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight, dtype=np.float64)
-    rows = distinct_rows(unscaled, targets, weight, seed)
+    rows = pilot_rows(unscaled, targets, weight, seed)
     if len(rows.numbers) < FEWEST_ROWS or not np.ptp(targets[rows.numbers], axis=0).any():
         return by_rules
 

@@ -24,6 +24,12 @@ LEAST_PENALTY = 1e-7
 The effect of a smaller one on a few thousand rows is close to rounding, and says nothing about other rows.
 """
 
+EXACT = 1e-6
+"""The share of the variance of the targets by which errors must differ.
+
+Without noise, ever smaller penalties reduce the error further, until float32 rows cannot resolve what they change.
+"""
+
 STRIDE = 4
 """One penalty in this many is tried first, then the neighbours of the best one: errors are smooth in between."""
 
@@ -145,13 +151,16 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: M
     else:
         alphas = np.unique(np.maximum(penalties, alphas[0]))  # anything smaller is rounding
     left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
-    alpha, squares = least_squares_left_out(left_out, left_out.turned(Z), Y, weight)
-    coef, spread = path.coefficients(alpha), float(np.trace(centred.squares)) or 1.0
+    spread = float(np.trace(centred.squares)) or 1.0
+    alpha, squares = least_squares_left_out(left_out, left_out.turned(Z), Y, weight, EXACT * spread)
+    coef = path.coefficients(alpha)
     errors = weight * squares
     return RidgeTrial(float(errors.sum()) / spread, alpha, errors / spread, features, coef, centred.offset(coef))
 
 
-def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, weight: Matrix) -> tuple[float, Matrix]:
+def least_squares_left_out(
+    left_out: LeaveOneOut, turned: Matrix, Y: Matrix, weight: Matrix, exact: float = 0.0
+) -> tuple[float, Matrix]:
     """Return the penalty with the smallest error, and the squared errors of rows that are left out of a fit with it.
 
     Parameters
@@ -162,6 +171,8 @@ def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, wei
         The result of :meth:`LeaveOneOut.turned`.
     Y : ndarray of shape (n_rows, n_targets)
     weight : ndarray of shape (n_rows,)
+    exact : float, default=0.0
+        Sums of squared errors that differ by less than this are equal.
     """
     alphas = left_out.alphas
     found = np.full((len(turned), len(alphas)), np.inf)
@@ -169,7 +180,7 @@ def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, wei
     def try_at(places: NDArray[np.int64]) -> int:
         squares = (left_out._replace(alphas=alphas[places]).errors_of_turned(turned, Y, weight) ** 2).sum(axis=2)
         found[:, places] = np.where(np.isfinite(squares), squares, np.inf)
-        return best_penalty(weight @ found)
+        return best_penalty(weight @ found, exact)
 
     places = np.arange(len(alphas))
     first = try_at(places[(places - len(alphas) + 1) % STRIDE == 0])
@@ -178,9 +189,9 @@ def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, wei
     return float(alphas[best]), found[:, best]
 
 
-def best_penalty(errors: Matrix) -> int:
-    """Return the position of the smallest error; among errors equal to six digits, of the largest penalty."""
-    return int(np.flatnonzero(errors <= np.min(errors) * (1.0 + 1e-6))[-1])
+def best_penalty(errors: Matrix, exact: float = 0.0) -> int:
+    """Return the position of the smallest error; of errors equal to six digits or ``exact``, of the largest penalty."""
+    return int(np.flatnonzero(errors <= np.min(errors) * (1.0 + 1e-6) + exact)[-1])
 
 
 def not_worse(errors: Matrix, best: Matrix, by: float = 1.0) -> bool:

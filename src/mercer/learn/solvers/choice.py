@@ -97,8 +97,14 @@ def has_landmark_values(map: Any) -> bool:
 
 
 def has_many_landmarks(map: Any, n_rows: int, width: int) -> bool:
-    """Whether a map has enough landmarks for plain kernel values to pay off, and fewer than rows."""
-    return has_landmark_values(map) and LEAST_LANDMARKS <= width < n_rows
+    """Whether a map has enough landmarks for plain kernel values to pay off, and fewer than rows.
+
+    It has at most ``width``, and fewer if fewer are given, such as all distinct rows of a table of a few categories.
+    """
+    if not has_landmark_values(map):
+        return False
+    count = width if isinstance(map.landmarks, str) else min(width, np.shape(map.landmarks)[0])
+    return LEAST_LANDMARKS <= count < n_rows
 
 
 def check_landmark_values(map: Any) -> None:
