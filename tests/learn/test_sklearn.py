@@ -111,10 +111,11 @@ def is_left_to_chance(learner, name):
     # for that. Landmarks keep them apart.
     if name == "check_clustering":
         return few and learner.map != "nystrom"
-    # On the circle of one frequency distances are bounded, and many rows may lie near the bound. A row that is left out
-    # is a little further away than the same row in the fit, so that none may reach the offset.
+    # On the circle of one frequency distances are bounded, and so is the part of a row that one or two landmarks miss:
+    # many rows may lie near the bound. A row that is left out is a little further away than the same row in the fit, so
+    # that none may reach the offset.
     if name in ("check_outliers_fit_predict", "check_outliers_train"):
-        return few and learner.map != "nystrom"
+        return few
     # One or two landmarks are drawn by the numbers of rows, as the centres of scikit-learn's KMeans are, which it
     # excepts for that. With more landmarks than different rows nothing is drawn. A kernel that is chosen by the rows is
     # tried with landmarks.
