@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import mercer
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 HOME = "https://github.com/mercer-kernels/mercer"
@@ -19,6 +21,10 @@ def test_the_citation_has_the_version_and_the_licence_of_the_package():
     for name in ("version", "license"):
         (found,) = re.findall(rf"^{name}: (.*)$", citation, re.MULTILINE)
         assert found == PROJECT["project"][name]
+
+
+def test_the_package_tells_its_version():
+    assert mercer.__version__ == PROJECT["project"]["version"]
 
 
 @pytest.mark.parametrize("name", [*FILES, ".github"])

@@ -665,6 +665,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         super()._renew(moments, precision, report)
         self.calibration_ = None  # rows of other calls are no longer available to be left out
 
+    # -- what the arguments imply --------------------------------------------------------------------------------------
+
     @property
     def sums_suffice(self) -> bool:
         return self.loss == "squared" and not is_exact(self)
@@ -801,6 +803,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
             if ours != theirs:
                 return f"{what}: {ours} here and {theirs} there"
         return super()._difference(other)
+
+    # -- coefficients from sums ----------------------------------------------------------------------------------------
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         """Return 1 and -1, and the weights of rows times the weights of their classes."""

@@ -693,6 +693,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         self._make_ready(X, y, sample_weight)
         return self._add(X, y, sample_weight, decay)
 
+    # -- what the arguments imply --------------------------------------------------------------------------------------
+
     @property
     def sums_suffice(self) -> bool:
         return self.loss == "squared" and self._rule in (GCV, EVIDENCE, OPEN) and not is_exact(self)
@@ -785,6 +787,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         if reset or self.statistics_ is None:  # otherwise it is known, and a mismatch is refused later
             self._single = np.ndim(table.head().y) <= 1
         return table
+
+    # -- coefficients from sums ----------------------------------------------------------------------------------------
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         return by_column(checked_targets(chunk.y)), chunk.weight
@@ -1018,6 +1022,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
             for one, level in zip(each, levels, strict=True)
         ]
         return float(np.mean(scores))
+
+    # -- the Gaussian process behind ridge regression ------------------------------------------------------------------
 
     def posterior(self) -> Posterior:
         """Return the uncertainty of the coefficients; it needs the sums over the rows, as ``return_std`` does.
