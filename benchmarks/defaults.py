@@ -48,6 +48,8 @@ from datasets import archive
 from figures import command
 from made_tables import CLASSES
 from made_tables import NUMBERS as MADE_NUMBERS
+from real_tables import TABLES as REAL
+from real_tables import table as real_table
 
 BUNDLED = ("wine", "breast_cancer", "digits", "diabetes")
 STORED = (
@@ -195,6 +197,8 @@ def with_deviation(values: list[float]) -> str:
 
 MADE_HELD = 2000
 """Rows held out of every table that is made."""
+REAL_ROWS = 10_000
+"""Rows to learn from, at most, of tables that nothing was tuned to."""
 KERNEL_MACHINES = ("SVM", "KernelRidge", "RBFSampler", "Nystroem")
 BOOSTED = ("HistGradientBoosting", "LightGBM")
 
@@ -260,8 +264,11 @@ def made_split(name: str, seed: int) -> Split:
 
 
 def on_made(name: str, who: str, seed: int, _: Found) -> Numbers:
-    """The score, the score of guessing, and the processor time; a learner that fails has the score minus infinity."""
-    rows = made_split(name, seed)
+    return beside_others(made_split(name, seed), who)
+
+
+def beside_others(rows: Split, who: str) -> Numbers:
+    """The score, the score of guessing, and the processor time."""
     guess = float(np.mean(rows.truth == pd.Series(rows.y).mode()[0])) if rows.has_classes else 0.0
     if who == "Mercer":
         make = partial(mercer_learner, rows.has_classes, random_state=0)
@@ -303,6 +310,25 @@ def unseen_table(found: Found) -> str:
     lines.append(("at most half a point behind", "", "", *("" for _ in people), *told, ""))
     head = ("table", "rows", "guess", *people, "to best kernel machine", "to best boosting", "s")
     return markdown(head, lines)
+
+
+def real(tiny: bool) -> Figure:
+    cells = [
+        Cell(f"{name}, {who}", partial(on_real, name, who), 1 if tiny or table.is_large else 3)
+        for name, table in REAL.items()
+        for who in ("Mercer", *MADE_CONTESTANTS)
+        if who != "KernelRidge" or not table.has_classes
+    ]
+    return Figure("real", tuple(cells), unseen_table)
+
+
+def on_real(name: str, who: str, seed: int, _: Found) -> Numbers:
+    X, y = real_table(name)
+    order = np.random.default_rng(seed).permutation(len(X))
+    held = min(max(len(X) // 4, len(X) - REAL_ROWS), MOST_TESTED)
+    learned, new = order[held : held + REAL_ROWS], order[:held]
+    parts = (X.iloc[learned].reset_index(drop=True), y.to_numpy()[learned], X.iloc[new], y.to_numpy()[new])
+    return beside_others(Split(*parts, REAL[name].has_classes), who)
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------
@@ -555,7 +581,7 @@ def gate_table(found: Found) -> str:
     return markdown(head, lines)
 
 
-FIGURES = {"sets": sets, "unseen": unseen, "damage": damage, "parts": parts, "gate": gate}
+FIGURES = {"sets": sets, "unseen": unseen, "real": real, "damage": damage, "parts": parts, "gate": gate}
 
 
 def main(given: list[str] | None = None) -> None:

@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer import KernelRegressor, data
-from mercer.data.block import concatenated
+from mercer import KernelClassifier, KernelRegressor, data
+from mercer.data.block import Block, concatenated
 from mercer.data.frames import kind_of, numbers, settled
 from mercer.data.times import parts
+from mercer.learn.prepare.preparation import Preparation
 
 from ..tables import every_value
 
@@ -169,6 +170,40 @@ def test_parts_help_where_weekdays_matter():
     assert scores[1] > 0.9
 
 
+def test_weekdays_are_learned_with_nothing_set():
+    frame = visits(800)
+    model = KernelRegressor(random_state=0).fit(frame[["when"]][:600], frame["visits"][:600])
+    assert model.preparation_.dates == "parts"
+    assert model.score(frame[["when"]][600:], frame["visits"][600:]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dates"),
+    [
+        ({}, "parts"),
+        ({"dates": "number"}, "number"),
+        ({"kernel": "gaussian('scale')"}, "parts"),
+        ({"kernel": "gaussian(0.5)"}, "number"),  # this bandwidth is in the units of the columns
+        ({"kernel": None, "preparation": None}, "number"),
+    ],
+)
+def test_automatic_dates_have_parts_where_columns_are_prepared(arguments, dates):
+    for learner in (KernelRegressor, KernelClassifier):
+        assert learner(**arguments).asked_dates == dates
+
+
+def test_a_date_with_its_parts_counts_as_one_column():
+    frame = visits()
+    preparation = Preparation.automatic(dates="parts")
+    X = frame[["when", "size"]]
+    preparation.learn_columns([X])
+    preparation.learn_scale([(X, None)], lambda: Block(X, None, None))
+    variances = preparation(X).var(axis=0)
+    assert variances[-1] == pytest.approx(1.0)
+    assert variances[:-1].sum() == pytest.approx(1.0)
+    assert variances[:-1] == pytest.approx(1.0 / (len(variances) - 1))
+
+
 def test_dates_beside_numbers_and_levels_are_told_apart(tmp_path):
     frame = visits()
     X, y = frame[["when", "size"]], frame["visits"]
@@ -257,7 +292,7 @@ def test_one_entry_changes_a_fingerprint_of_dates():
 
 
 def test_choices_of_dates_are_checked():
-    with pytest.raises(ValueError, match=r"dates must be one of \('number', 'parts'\), found 'cyclic'"):
+    with pytest.raises(ValueError, match=r"dates must be one of \('auto', 'number', 'parts'\), found 'cyclic'"):
         KernelRegressor(dates="cyclic", kernel=None, alpha=1.0, preparation=None).fit(np.eye(3), np.ones(3))
 
 

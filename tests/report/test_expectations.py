@@ -56,6 +56,27 @@ def test_an_error_far_above_the_expected_one_is_told(failed):
     assert f"5 of {test.n_rows:,} rows make {100 * share:.0f} % of the squared error" in far.message
 
 
+def test_a_model_of_noise_is_no_better_than_the_mean():
+    rng = np.random.default_rng(0)
+    train, test = data.open(rng.normal(size=(300, 2)), target=rng.normal(size=300)).split(0.5, seed=0)
+    model = learner_for("regression", random_state=0).fit(train)
+    assert -0.1 < report.evaluate(model, test)[0].value < 0.0
+    (found,) = report.concerns(model, test)
+    assert "no better than always predicting their mean" in found.message
+    assert found.advice.startswith("check that the columns contain what the target depends on")
+
+
+@pytest.mark.parametrize("alpha", ["auto", [1e-6, 1e-5]])
+def test_an_alpha_without_a_rule_was_chosen_by_leave_one_out(alpha):
+    X, y = heavy()
+    train, test = data.open(X, target=y).split(0.5, seed=0)
+    model = learner_for("regression", n_components=64, random_state=0, **(GIVEN | {"alpha": alpha})).fit(train)
+    model.scores_ = model.scores_ * 1e-6  # as if far less had been expected
+    found = report.concerns(model, test)[-1]
+    assert "that leave-one-out expected" in found.message
+    assert "alpha='loo'" not in found.advice
+
+
 def test_the_outlying_rows_are_named_as_in_the_file(tmp_path):
     X, y = heavy()
     frame = pd.DataFrame(X).assign(y=y)

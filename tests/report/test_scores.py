@@ -107,6 +107,9 @@ def test_labels_that_were_not_learned_count_as_wrong():
     with pytest.warns(UserWarning, match="30 rows have labels that the model has not learned, such as 'c'"):
         found = report.evaluate(model, data.open(X, target=strange), resamples=0)
     assert found[0].value == pytest.approx(np.mean(model.predict(X) == strange))
+    strange[1:30] = y[1:30]
+    with pytest.warns(UserWarning, match="1 row has a label that the model has not learned, such as 'c'; counted"):
+        report.evaluate(model, data.open(X, target=strange), resamples=0)
     with pytest.raises(ValueError, match=r"unknown label 'c' in row 0; known labels are 'a', 'b'"):
         report.evaluate(model, data.open(X, target=np.full(300, "c")))
 

@@ -123,7 +123,7 @@ def learner_for(
     scale: str | None = "auto",
     missing: str = "auto",
     unknown: str = "auto",
-    dates: str = "number",
+    dates: str = "auto",
     columns: str | None = "auto",
     loss: str | None = None,
     C: Any = "auto",
@@ -156,7 +156,7 @@ def learner_for(
         How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
         How levels that ``fit`` has not seen are treated; see :class:`mercer.KernelClassifier`.
-    dates : {"number", "parts"}, default="number"
+    dates : {"auto", "number", "parts"}, default="auto"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     columns : {"auto", "learned"} or None, default="auto"
         Whether scales of columns are learned; see :class:`mercer.KernelClassifier`.

@@ -130,7 +130,7 @@ class PilotSearch:
         How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
         How levels that ``fit`` has not seen are treated; see :class:`mercer.KernelClassifier`.
-    dates : {"number", "parts"}, default="number"
+    dates : {"auto", "number", "parts"}, default="auto"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     memory : int, str or None, default=None
         The largest amount of memory for features; see :class:`mercer.KernelClassifier`.
@@ -190,7 +190,7 @@ class PilotSearch:
         seconds: float | None = None,
         missing: str = "auto",
         unknown: str = "auto",
-        dates: str = "number",
+        dates: str = "auto",
         memory: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -332,6 +332,7 @@ class PilotSearch:
             loss=variant.loss,
             columns=None,
             scale=self._plain.scale,
+            dates=self._plain.dates,
             **{name: variant.penalty},
         )
 

@@ -105,7 +105,7 @@ class Search(Growth):
         How missing values are treated; see :class:`mercer.KernelClassifier`.
     unknown : {"auto", "error", "ignore"}, default="auto"
         How levels that ``fit`` has not seen are treated; see :class:`mercer.KernelClassifier`.
-    dates : {"number", "parts"}, default="number"
+    dates : {"auto", "number", "parts"}, default="auto"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     memory : int, str or None, default=None
         The largest amount of memory for features; see :class:`mercer.KernelClassifier`.
@@ -162,7 +162,7 @@ class Search(Growth):
         seconds: float | None = None,
         missing: str = "auto",
         unknown: str = "auto",
-        dates: str = "number",
+        dates: str = "auto",
         memory: MemoryArgument = None,
         random_state: RandomState = 0,
         n_jobs: int | None = None,

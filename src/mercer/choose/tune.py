@@ -69,7 +69,7 @@ def tune(
     features: int = WIDEST_SEARCHED,
     missing: str = "auto",
     unknown: str = "auto",
-    dates: str = "number",
+    dates: str = "auto",
     memory: MemoryArgument = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -122,7 +122,7 @@ def tune(
     unknown : {"auto", "error", "ignore"}, default="auto"
         Whether levels that ``fit`` has not seen are refused, or treated as no level at all, or as rare if rare
         levels are pooled.
-    dates : {"number", "parts"}, default="number"
+    dates : {"auto", "number", "parts"}, default="auto"
         How dates become numbers; see :class:`mercer.KernelClassifier`.
     memory : int, str or None, default=None
         The largest amount of memory for the features of a classifier, in bytes or as text like "2GB". None means a

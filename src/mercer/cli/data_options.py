@@ -90,8 +90,9 @@ def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "complete in training has gaps later.",
         ),
         click.option(
-            "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,
-            help="Use dates as days since 1970-01-01; parts adds year, month, day, weekday and hour.",
+            "--dates", type=click.Choice(["auto", "number", "parts"]), default="auto", show_default=True,
+            help="Use dates as days since 1970-01-01 (number), or as these with year, month, day, weekday and hour "
+            "(parts). auto is parts, unless columns keep their units, as for kernels given with a bandwidth.",
         ),
     )  # fmt: skip
 

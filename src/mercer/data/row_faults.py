@@ -57,7 +57,7 @@ def _target(y: Any) -> Fault | None:
     if y is None:
         return None
     wrong = ~_finite(y)
-    return Fault(int(np.argmax(wrong)), "the target is missing or infinite") if wrong.any() else None
+    return Fault(int(np.argmax(wrong)), "the target is missing or infinite; remove such rows") if wrong.any() else None
 
 
 def _weight(weight: Any) -> Fault | None:

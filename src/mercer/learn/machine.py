@@ -37,7 +37,16 @@ from .estimates.memory_estimates import Extent, check_before, check_levels, know
 from .estimates.time_forecast import Work
 from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .machine_parameters import MachineParameters
-from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, is_open, rows_sampled, takes_rows_as_they_are
+from .map_choice import (
+    OPEN,
+    check_map_choice,
+    chosen_map,
+    exact_map,
+    is_exact,
+    is_open,
+    rows_sampled,
+    takes_rows_as_they_are,
+)
 from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
 from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
@@ -166,7 +175,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     def check_arguments(self) -> None:
         """Refuse invalid arguments."""
         check_jobs(self.n_jobs)
-        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
+        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", (OPEN, *DATES))):
             check_choice(name, getattr(self, name), choices)
         check_name(self.device)
         check_map_choice(self.kernel, self.n_components, self.map, self.has_pilot)
@@ -368,11 +377,16 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """The requested treatment of levels that ``fit`` has not seen."""
         return self.unknown
 
+    @property
+    def asked_dates(self) -> str:
+        """How dates should become numbers."""
+        return self.dates if not is_open(self.dates) else "parts" if self.prepares_columns else "number"
+
     def _new_preparation(self) -> Preparation:
         """Return the requested preparation, before it has learned anything."""
         names = getattr(self, "feature_names_in_", None)
         make = Preparation.automatic if self.prepares_columns else Preparation
-        return make(self.asked_scale, self.asked_missing, self.asked_unknown, self.dates, names)
+        return make(self.asked_scale, self.asked_missing, self.asked_unknown, self.asked_dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all pending needs and also take a sample.

@@ -240,10 +240,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         What to do with a level that ``fit`` has not seen: "error" refuses it, and "ignore" treats it as a rare level if
         the rare levels of its column are pooled, and as none of the known levels otherwise. "auto" is "ignore", with a
         warning in the second case.
-    dates : {"number", "parts"}, default="number"
+    dates : {"auto", "number", "parts"}, default="auto"
         How dates in data frames and files become numbers: "number" is the number of days since 1970-01-01, midnight
         UTC, with a fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday
-        (Monday is 0) and hour. Durations and times of day become numbers of days in both cases.
+        (Monday is 0) and hour, without which weekends and seasons cannot be learned. "auto" is "parts" if columns are
+        prepared automatically (see ``preparation``), and otherwise "number". Durations and times of day always become
+        numbers of days.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
@@ -371,7 +373,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         scale: str | None = "auto",
         missing: str = "auto",
         unknown: str = "auto",
-        dates: str = "number",
+        dates: str = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
         device: str | None = None,

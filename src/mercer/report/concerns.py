@@ -103,8 +103,12 @@ def concerns(
 def _below_mean(r2: Score) -> Concern | None:
     if not r2.value < 0.0:
         return None
-    said = f"R2 is {r2.value:.3g} on the held-out rows: worse than always predicting their mean"
-    return Concern(said, f"{TRY}, and transform a target or columns with heavy tails")
+    said = f"R2 is {r2.value:.3g} on the held-out rows: "
+    if r2.high >= 0.0:
+        advice = f"check that the columns contain what the target depends on, and {TRY}"
+        return Concern(f"{said}no better than always predicting their mean", advice)
+    advice = f"{TRY}, and transform a target or columns with heavy tails"
+    return Concern(f"{said}worse than always predicting their mean", advice)
 
 
 def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | None:
@@ -129,7 +133,7 @@ def _unexpected(model: Any, error: Score) -> Concern | None:
     expected = expected_error(model)
     if not (error.value > FAR * expected > 0.0 and (math.isnan(error.low) or error.low > expected)):
         return None
-    rule = RULES.get(str(model.alpha), RULES["gcv"])
+    rule = RULES.get(str(model.alpha), RULES["loo"])  # also of "auto", and of several values
     said = (
         f"RMSE is {error.value:.4g} on the held-out rows, {error.value / expected:.1f} times the {expected:.4g} that "
         f"{rule} expected"

@@ -137,8 +137,9 @@ def known_codes(y: NDArray[Any], model: KernelClassifier, strict: bool = True) -
     if not strange.any() or (strict and strange.all()):  # in the second case the error below names the labels
         return tasks.codes(y)[:, 0]
     count, first = int(np.count_nonzero(strange)), y.tolist()[int(np.argmax(strange))]
+    told = "1 row has a label" if count == 1 else f"{count} rows have labels"
     warnings.warn(
-        f"{count} rows have labels that the model has not learned, such as {first!r}; they count as wrong",
+        f"{told} that the model has not learned, such as {first!r}; counted as wrong",
         UserWarning,
         stacklevel=4,
     )

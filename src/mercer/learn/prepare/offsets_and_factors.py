@@ -20,26 +20,27 @@ Vector = NDArray[np.float64]
 
 
 class Spread(NamedTuple):
-    """Means, deviations and ranges of prepared columns; columns of levels of the same ``group``, from 0 on, are one.
-
-    ``group`` is -1 for other columns.
-    """
+    """Means, deviations and ranges of prepared columns, the columns that they come from, and which are levels."""
 
     mean: Vector
     deviation: Vector
     least: Vector
     most: Vector
-    group: NDArray[np.int64]
+    source: NDArray[np.int64]
+    is_level: NDArray[np.bool_]
 
     @property
     def size(self) -> Vector:
         """The units of columns where tails are tamed.
 
-        A column of levels as a whole has variance 1, like a column of numbers, however many levels there are.
+        A column of levels as a whole has variance 1, like a column of numbers, however many levels there are. The same
+        holds for a date with its parts, of which each has the same share.
         """
-        levels = self.group >= 0
-        sums = np.bincount(self.group[levels], self.deviation[levels] ** 2) if levels.any() else np.zeros(1)
-        deviation = np.where(levels, np.sqrt(sums[np.maximum(self.group, 0)]), self.deviation)
+        if not len(self.source):
+            return self.deviation
+        variances = np.bincount(self.source, self.deviation**2)[self.source]
+        varying = np.bincount(self.source, self.deviation > 0.0)[self.source]
+        deviation = np.where(self.is_level, np.sqrt(variances), self.deviation * np.sqrt(np.maximum(varying, 1.0)))
         return np.maximum(deviation, self.most / WIDEST - self.least / WIDEST)
 
 

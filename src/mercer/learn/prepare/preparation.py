@@ -385,13 +385,15 @@ class Preparation:
                 one[here] = values
         gaps = np.zeros(0) if self.indicated is None else 1.0 - total.weight[self.indicated] / found.whole
         indicators = gaps, np.sqrt(gaps * (1.0 - gaps)), np.zeros(len(gaps)), np.ones(len(gaps))
-        group = np.full(len(total.mean), -1)
+        source, is_level = np.arange(len(total.mean)), np.zeros(len(total.mean), dtype=bool)
         if self.columns is not None:
-            group = np.repeat([-1 if one.levels is None else n for n, one in enumerate(self.columns)], self._widths)
+            source, is_level = np.repeat(np.arange(len(self.columns)), self._widths), self.is_level
         mean, deviation, least, most = (
             np.concatenate([self._of_kept(one), more]) for one, more in zip(each, indicators, strict=True)
         )
-        return Spread(mean, deviation, least, most, np.concatenate([self._of_kept(group), np.full(len(gaps), -1)]))
+        alone = source.max(initial=-1) + 1 + np.arange(len(gaps))
+        of_levels = np.concatenate([self._of_kept(is_level), np.zeros(len(gaps), dtype=bool)])
+        return Spread(mean, deviation, least, most, np.concatenate([self._of_kept(source), alone]), of_levels)
 
     def _of_kept(self, vector: NDArray[Any]) -> NDArray[Any]:
         return vector if self.kept is None else vector[self.kept]
