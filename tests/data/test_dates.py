@@ -173,7 +173,8 @@ def test_parts_help_where_weekdays_matter():
 def test_weekdays_are_learned_with_nothing_set():
     frame = visits(800)
     model = KernelRegressor(random_state=0).fit(frame[["when"]][:600], frame["visits"][:600])
-    assert model.preparation_.dates == "parts"
+    told = "column when is a date, whose year, month, day, weekday and hour are used as well"
+    assert told in model.preparation_.describe()
     assert model.score(frame[["when"]][600:], frame["visits"][600:]) > 0.9
 
 
@@ -197,7 +198,7 @@ def test_a_date_with_its_parts_counts_as_one_column():
     preparation = Preparation.automatic(dates="parts")
     X = frame[["when", "size"]]
     preparation.learn_columns([X])
-    preparation.learn_scale([(X, None)], lambda: Block(X, None, None))
+    preparation.take_scale(preparation.summed_up([(X, None)]), lambda: Block(X, None, None))
     variances = preparation(X).var(axis=0)
     assert variances[-1] == pytest.approx(1.0)
     assert variances[:-1].sum() == pytest.approx(1.0)

@@ -84,7 +84,7 @@ def task_of(table: Table, asked: str = "auto") -> Task:
             values = set(y.ravel().tolist())
             if like is not None and len(values) > max(MOST_CLASSES, y.size // 2):
                 raise ValueError(
-                    f"the target is text that looks like {like}; if each of its values is a class, request "
+                    f"the target is text that looks like {like}; if each of its values is a class, ask for "
                     f"classification"
                 )
             if like is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...data.times import PARTS
 from .offsets_and_factors import WIDEST
 from .row_kinds import WORDS
 
@@ -28,7 +29,13 @@ SCALED = {
 def description(preparation: Preparation) -> tuple[str, ...]:
     """Return the steps of a preparation in words, in the order in which they are applied."""
     found = [] if preparation.kind is None else [f"the rows look like {WORDS[preparation.kind]}"]
-    found += [*_levels(preparation), *_left_out(preparation), *_gaps(preparation), *_tails(preparation)]
+    found += [
+        *_levels(preparation),
+        *_dates(preparation),
+        *_left_out(preparation),
+        *_gaps(preparation),
+        *_tails(preparation),
+    ]
     found.append(SCALED[preparation.scale])
     if preparation.tails == "tame" and preparation.scale == "standard":
         found.append(f"no column extends beyond {WIDEST:g} units, and the levels of a column count as one column")
@@ -46,6 +53,13 @@ def _levels(preparation: Preparation) -> Iterable[str]:
         if column.rare:
             count = len(column.levels or ()) + len(column.rare)
             yield f"column {column.name} has {count:,} levels, of which {len(column.rare):,} rare ones share one column"
+
+
+def _dates(preparation: Preparation) -> Iterable[str]:
+    if preparation.dates == "parts":
+        names = [column.name for column in preparation.columns or () if column.time == "date"]
+        how = f"whose {', '.join(PARTS[:-1])} and {PARTS[-1]} are used as well"
+        yield from counted(names, f"is a date, {how}", f"are dates, {how}")
 
 
 def _left_out(preparation: Preparation) -> Iterable[str]:
