@@ -15,7 +15,7 @@ from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
 from mercer.learn.left_out import calibration
 from mercer.learn.left_out.calibration import Calibration, curve, sharpness
-from mercer.learn.left_out.decision_values import influences, left_out_each
+from mercer.learn.left_out.decision_values import Curvature, influences, left_out_each
 from mercer.learn.losses import SquaredHinge
 from mercer.persist import train
 
@@ -163,6 +163,22 @@ def test_leverages_are_the_same_by_columns_and_by_rows(intercept):
         ridge = np.diag(np.r_[np.ones(Z.shape[1]), 1e-12]) if intercept else np.eye(Z.shape[1])
         expected = h * np.einsum("ij,ij->i", ones @ np.linalg.inv(ridge + (ones * h[:, None]).T @ ones), ones)
         np.testing.assert_allclose(h * influences(Z, h, intercept), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)], ids=["columns", "rows"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["far from 0", "far from each other"])
+def test_leverages_of_huge_features_are_finite(shape, dtype, kind):
+    """Their products lose the penalty of the Hessian to rounding; h is 0 for half of the rows."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        Z = rng.normal(size=shape)
+        Z = 1e6 * (Z + 1e6) if kind == "far from 0" else Z * np.exp(8.0 * rng.normal(size=(len(Z), 1)))
+        h = rng.uniform(0.1, 2.0, len(Z)) * (np.arange(len(Z)) % 2)
+        Z, h = Z.astype(dtype), h.astype(dtype)
+        for found in (influences(Z, h, True), Curvature.of([(Z, h)], shape[1], True).influences(Z)):
+            assert (found >= 0.0).all()
+            assert np.isfinite(found).all()
 
 
 def test_a_curve_rises_and_is_the_most_likely_one():

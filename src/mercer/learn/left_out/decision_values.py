@@ -32,8 +32,8 @@ Matrix = NDArray[np.float64]
 NEAREST = 1e-8
 """The smallest distance of a leverage from 1."""
 
-ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""A multiple of the trace that exceeds the rounding errors of eigenvalues of sums."""
+ROUNDING = 2.0
+"""The errors of eigenvalues of sums, as a multiple of the trace and the precision."""
 
 DENSITY = -0.2
 """The power of the number of rows that gives the share of rows near the smoothed corners of a loss."""
@@ -98,10 +98,20 @@ def influences(Z: NDArray[Any], h: Matrix, intercept: bool) -> Matrix:
     own = (Z**2).sum(axis=1)
     if len(curved):  # older releases of SciPy do not solve empty systems
         scaled = Z[curved] * np.sqrt(h[curved])[:, None]  # the same from products of rows
-        factor = scipy.linalg.cholesky(np.eye(len(curved)) + scaled @ scaled.T, lower=True, check_finite=False)
+        system = np.eye(len(curved)) + scaled @ scaled.T
+        factor = rounded_factor(system, float(np.trace(system)), system.dtype)
         known = scipy.linalg.solve_triangular(factor, scaled @ Z.T, lower=True, check_finite=False)
         own = np.maximum(own - (known**2).sum(axis=0), 0.0)
     return own + 1.0 / total if intercept and total > 0.0 else own
+
+
+def rounded_factor(matrix: Matrix, size: float, dtype: np.dtype[Any]) -> Matrix:
+    """Return the lower factor of a sum of products in this precision, whose trace was ``size`` before it was centred.
+
+    Eigenvalues that are lost to rounding are replaced by the size of the rounding.
+    """
+    matrix[np.diag_indices_from(matrix)] += ROUNDING * float(np.finfo(dtype).eps) * size
+    return scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
 
 
 class Curvature(NamedTuple):
@@ -118,19 +128,20 @@ class Curvature(NamedTuple):
 
         Products of features are in the precision of the curvatures, and are added in float64.
         """
-        gram, sums, total = np.eye(width), np.zeros(width), 0.0
+        gram, sums, total, dtype = np.eye(width), np.zeros(width), 0.0, np.dtype(np.float64)
         for Z, h in parts:
             scaled = Z * np.sqrt(h)[:, None]
+            dtype = scaled.dtype
             gram += scaled.T @ scaled
             sums += h @ Z.astype(np.float64)
             total += float(h.sum(dtype=np.float64))
+        size = float(np.trace(gram))
         if not intercept or total == 0.0:
             total, mean = 0.0, np.zeros(width)
         else:
             mean = sums / total
             gram -= np.outer(sums, mean)
-        gram[np.diag_indices(width)] += ROUNDING * float(np.trace(gram))
-        return cls(scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False), mean, total)
+        return cls(rounded_factor(gram, size, dtype), mean, total)
 
     def influences(self, Z: NDArray[Any]) -> Matrix:
         """Return z' H^-1 z of rows."""
