@@ -43,7 +43,8 @@ class LikelihoodGradient(NamedTuple):
         With respect to the logarithm of alpha.
     fields : dict of ndarray
         With respect to the logarithms of the kernel's fields, by their names in ``kernel_.get_params()``: numbers, or
-        one number per column. For sums and products of kernels, they are available only with landmarks.
+        one number per column. For sums and products of kernels, they are available only with landmarks; the fields of
+        compositions, such as ``f.of(k)``, and the ``nu`` of a Matern kernel are not among them.
     columns : ndarray of shape (n_prepared_columns,)
         With respect to the logarithms of factors by which prepared columns are multiplied.
     """

@@ -62,7 +62,7 @@ class MMDTest:
     With ``method="wild"``, or if one sample is so much larger that the other would fill fewer than 32 bins of that
     size, bins centred about their own mean are given random signs instead. This keeps the level if there are many rows.
     It also works for rows that depend on the rows shortly before them, as in a time series, if bins are longer than
-    this dependence.
+    this dependence. Bins are single rows up to 2,048 rows of a sample, and have n / 2,048 to n / 1,024 rows beyond.
 
     Bandwidth and landmarks are learned from the rows of ``prepare``, or otherwise of the first ``update``. For an exact
     level in a stream, these rows should not be among those tested. Columns are used in their own units: standardise
