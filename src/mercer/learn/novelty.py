@@ -379,8 +379,9 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         self._refuse_overflow(centred.gram)
         with single_threaded_blas():
             whitening = inverse_factor(centred.gram / n, penalty)
-            others = inverse_factor(centred.gram / (n - 1.0), penalty)
-            q = squares((kept.features - centred.feature_mean) @ others.T)
+            about = (kept.features - centred.feature_mean).T
+            others = shifted_factor(centred.gram / (n - 1.0), penalty)
+            q = squares(scipy.linalg.solve_triangular(others, about, lower=True, check_finite=False).T)
         # Without row i the covariance loses a term of rank one, and the mean is further away from the row.
         ratio = n / (n - 1.0)
         scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty) * (1.0 + ONE_ROW / n)
@@ -538,9 +539,14 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             self._refuse_unless(len({len(part) for part in self._kept}) == 1)
 
 
-def inverse_factor(covariance: Matrix, penalty: float) -> Matrix:
-    """Return the lower triangular matrix W with W' W the inverse of covariance + penalty I."""
+def shifted_factor(covariance: Matrix, penalty: float) -> NDArray[np.floating]:
+    """Return the lower triangular matrix L with L L' = covariance + penalty I."""
     shifted = covariance.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
-    factor = np.linalg.cholesky(shifted)
-    return scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True, overwrite_b=True)
+    return np.linalg.cholesky(shifted)
+
+
+def inverse_factor(covariance: Matrix, penalty: float) -> Matrix:
+    """Return the lower triangular matrix W with W' W the inverse of covariance + penalty I."""
+    inverse, _ = scipy.linalg.lapack.dtrtri(shifted_factor(covariance, penalty), lower=1)
+    return np.ascontiguousarray(inverse)
