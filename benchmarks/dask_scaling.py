@@ -51,7 +51,7 @@ def workers(count: int):
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
-            memory_limit="3GiB",
+            memory_limit=f"{6 / count}GiB",
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -131,29 +131,29 @@ def bits(n_rows: int, parts: int) -> None:
 
 
 def scaling(n_rows: int, parts: int) -> None:
+    landmarks = {"n_components": 1024, "map": "Nystrom", "solver": "landmarks", "C": 1.0, "preparation": None}
     cases = {
         "ridge, D = 1024": (lambda: regressor(1024), 1, n_rows),
         "ridge, D = 4096": (lambda: regressor(4096), 1, n_rows // 4),
-        "landmark classifier, 1024": (
-            lambda: mercer.KernelClassifier(
-                "gaussian(0.02)", n_components=1024, map="Nystrom", solver="landmarks", C=1.0, preparation=None
-            ), 2, n_rows // 4,
-        ),
-    }  # fmt: skip
-    found = {name: [] for name in cases}
-    for count in (1, 2):
-        with workers(count) as client:
-            for name, (make, target, size) in cases.items():
+        "landmark classifier, 1024": (lambda: mercer.KernelClassifier("gaussian(0.02)", **landmarks), 2, n_rows),
+    }
+    print("\nfrom one worker to two: seconds by the clock; processor seconds of the busiest worker, and here")
+    for name, (make, target, size) in cases.items():
+        found = []
+        for count in (1, 2):
+            with workers(count) as client:
+                fitted(make, target, collections(64 * parts, parts))  # so that loading code is not measured
                 rows = [part.persist() for part in collections(size, parts)]
                 client.gather(client.compute([part.sum() for part in rows]))
-                before, begun = processor_seconds(client), time.perf_counter()
+                before, here, begun = processor_seconds(client), time.process_time(), time.perf_counter()
                 fitted(make, target, rows)
-                seconds, after = time.perf_counter() - begun, processor_seconds(client)
-                found[name].append((seconds, max(b - a for a, b in zip(before, after, strict=True))))
-    print("\nfrom one worker to two: seconds by the clock, processor seconds of the busiest worker")
-    for name, ((one, one_cpu), (two, two_cpu)) in found.items():
-        clock, processor = f"{one:.1f} -> {two:.1f} ({one / two:.2f}x)", f"{one_cpu:.1f} -> {two_cpu:.1f}"
-        print(f"{name:28}{clock:26}{processor} ({one_cpu / two_cpu:.2f}x)", flush=True)
+                seconds, here = time.perf_counter() - begun, time.process_time() - here
+                after = processor_seconds(client)
+                found.append((seconds, max(b - a for a, b in zip(before, after, strict=True)), here))
+        (one, one_cpu, one_here), (two, two_cpu, two_here) = found
+        clock = f"{one:.1f} -> {two:.1f} ({one / two:.2f}x)"
+        busy = f"{one_cpu:.1f} -> {two_cpu:.1f} ({one_cpu / two_cpu:.2f}x)"
+        print(f"{name:28}{size:10,} rows  {clock:26}{busy:26}{one_here:.1f} -> {two_here:.1f}", flush=True)
 
 
 def overhead(n_rows: int, parts: int) -> None:

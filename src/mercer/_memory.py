@@ -56,11 +56,11 @@ def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
         raise MemoryError(f"{what} of {size} needs {needed / 2**30:.1f} GiB; this machine has {has / 2**30:.1f} GiB")
 
 
-def check_room(needed: int, what: str, memory: int | None) -> None:
+def check_room(needed: int, what: str, memory: int | None, whose: str = "memory allows") -> None:
     """Raise a MemoryError that states the estimate if work needs more memory than is allowed or available."""
     most = physical_memory() if memory is None else memory
     if most is not None and needed > most:
-        allowed = "this machine has" if memory is None else "memory allows"
+        allowed = "this machine has" if memory is None else whose
         raise MemoryError(f"{what} need at least {needed / 2**30:.2g} GiB; {allowed} {most / 2**30:.2g} GiB")
 
 

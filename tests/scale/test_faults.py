@@ -112,17 +112,19 @@ def test_too_little_memory_on_a_worker_is_refused_before_the_run(collections):
     with (
         started(1, memory_limit="600MiB") as cluster,
         distributed.Client(cluster),
-        pytest.raises(MemoryError, match=r"4096 features and their solution need at least .* GiB"),
+        pytest.raises(MemoryError, match=r"4096 features .* need at least .* GiB; a thread of a worker has"),
     ):
         mercer.KernelRegressor("gaussian", n_components=4096, map="RandomFourier", alpha=1.0).fit(*collections[:2])
 
 
 def test_the_memory_of_a_worker_is_shared_by_its_threads():
-    workers = {"a": {"memory_limit": 800, "nthreads": 4}, "b": {"memory_limit": 300, "nthreads": 1},
+    workers = {"a": {"memory_limit": 2**32, "nthreads": 4}, "b": {"memory_limit": 2**31, "nthreads": 1},
                "c": {"memory_limit": 0, "nthreads": 2}}  # fmt: skip
     client = SimpleNamespace(scheduler_info=lambda n_workers: {"workers": workers})
     cluster = cluster_module.Cluster(client)
-    assert (cluster.memory, cluster.n_threads, cluster.room) == (200, 7, None)
+    assert (cluster.memory, cluster.n_threads, cluster.room) == (int(0.95 * 2**32 - 2**28) // 4, 7, None)
+    workers["b"]["memory_limit"] = 1000
+    assert cluster.memory == 0
 
 
 def test_an_asynchronous_client_is_refused(monkeypatch):

@@ -1,5 +1,9 @@
 """Trees over partitions, and tables of partitions, in this process."""
 
+import pickle
+from types import SimpleNamespace
+
+import cloudpickle
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +13,7 @@ from mercer.data.block import BLOCK_ROWS, Block
 from mercer.data.partitioned_table import Partition, PartitionedTable, PartitionError, check_alike
 from mercer.data.partitions import GROUP, LARGE, HereParts, added, fan_in, groups, tree
 from mercer.learn import KernelKMeans, KernelPCA
+from mercer.learn.estimates.memory_estimates import check_before
 from mercer.learn.novelty import KernelNovelty
 
 
@@ -202,6 +207,77 @@ def test_the_memory_of_workers_changes_no_bit(name, rows):
     with pytest.warns(UserWarning, match="but have room for 1 B: Dask writes the rest to disk"):
         theirs = LEARNERS[name]().set_params(random_state=0).fit(table)
     assert np.array_equal(result_of(ours, X), result_of(theirs, X))
+
+
+def moved(part):
+    """An object as another process receives it: buffers are received together, and begin anywhere in memory."""
+    buffers = []
+    told = cloudpickle.dumps(part, protocol=5, buffer_callback=buffers.append)
+    received = []
+    for buffer in buffers:
+        memory = memoryview(bytearray(buffer.raw().nbytes + 1))[1:]
+        memory[:] = buffer.raw()
+        received.append(memory)
+    return pickle.loads(told, buffers=received)
+
+
+class MovingParts(HereParts):
+    """Parts that are moved to another worker after everything that is done with them."""
+
+    def __init__(self, objects):
+        super().__init__(map(moved, objects))
+
+    def kept(self, work, arguments=None):
+        return MovingParts(super().kept(work, arguments)._objects)
+
+    def chosen(self, places):
+        return MovingParts(super().chosen(places)._objects)
+
+
+MOVED = ("number", "hinge", "poisson", "clusters")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in MOVED else pytest.param(name, marks=pytest.mark.full) for name in LEARNERS]
+)
+def test_partitions_that_are_moved_between_workers_change_no_bit(name, rows):
+    X, y, classes = (part[:300] for part in rows)
+    targets = np.abs(y).round() if name == "poisson" else classes if name in ("squares", "hinge", "landmarks") else y
+    ours, theirs = (LEARNERS[name]().set_params(random_state=0) for _ in range(2))
+    table = parts_of(X, targets, cuts=[101, 150])
+    theirs.fit(table)
+    table.parts = MovingParts(table.parts._objects)
+    ours.fit(table)
+    assert np.array_equal(result_of(ours, X), result_of(theirs, X))
+
+
+class LittleMemory(HereParts):
+    """Parts whose workers have too little memory for sums over many features."""
+
+    @property
+    def memory(self):
+        return 300 * 2**20
+
+
+def test_what_workers_have_no_memory_for_is_refused_although_this_machine_could_do_without_sums(rows):
+    table = parts_of(rows[0], rows[1], cuts=[700])
+    table.parts = LittleMemory(table.parts._objects)
+    wide = mercer.KernelRegressor("gaussian", n_components=4096, map="RandomFourier", alpha=1.0)
+    with pytest.raises(MemoryError, match=r"4096 features .* need at least 0.38 GiB; a thread of a worker has room for 0.29"):
+        wide.fit(table)
+    open_kernel = mercer.KernelRegressor(n_components=4096, map="RandomFourier", alpha=1.0, random_state=0)
+    with pytest.raises(MemoryError, match="a thread of a worker has room for"):
+        open_kernel.fit(table)
+
+
+def test_workers_need_no_memory_for_the_state_of_rows():
+    table = SimpleNamespace(n_rows=10**8)
+    machine = mercer.KernelClassifier("gaussian", n_components=512, map="RandomFourier", C=1.0)
+    check_before(machine, table, 2**40, True, workers=2**28)
+    with pytest.raises(MemoryError, match="memory allows"):
+        check_before(machine, table, 2**32, True, workers=2**40)
+    with pytest.raises(MemoryError, match="a thread of a worker"):
+        check_before(machine, table, 2**40, True, workers=2**20)
 
 
 def test_threads_do_not_change_a_bit(rows):

@@ -47,7 +47,7 @@ from .map_choice import (
     rows_sampled,
     takes_rows_as_they_are,
 )
-from .passes.fit_passes import PartSums, Passes, Watcher, limit_of
+from .passes.fit_passes import PartSums, Passes, Watcher, limit_of, workers_limit
 from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
@@ -322,7 +322,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """
         device = Device.named(self.device) or context.device
         passes = Passes(table, context, heard_by(self), self.n_jobs, device)
-        check_before(self, table, limit_of(passes), iterates)
+        check_before(self, table, limit_of(passes), iterates, workers_limit(passes))
         return passes
 
     def _begin_fit(self, table: Table, context: FitContext) -> Passes:

@@ -38,6 +38,7 @@ from .left_out.calibration import KeptRows
 from .left_out.gcv_check import GcvCheck
 from .machine import as_given, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
+from .passes.fit_passes import workers_limit
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
 from .pilot.choice import Choice
@@ -199,7 +200,7 @@ class MomentMachine(ColumnEffects, ABC):
             report.done("pilot")
             columns = 1 if plan.settled is None else plan.settled.n_columns
             machine = self._exact_if_cheaper(machine, table, context, columns)
-            check_before(machine, table, context.memory, machine.may_iterate)
+            check_before(machine, table, context.memory, machine.may_iterate, workers_limit(plan.passes))
             machine._announce(plan.passes, table)
             fit(machine, plan)
         self._take_over(machine)

@@ -18,6 +18,10 @@ LOOK = 2.0
 """Seconds between two looks at the workers while nothing happens."""
 HELD_SHARE = 0.5
 """The share of the memory of workers that features may take which are kept between passes."""
+USED_SHARE = 0.95
+"""The share of its memory limit that a worker may use: by default, Dask kills it beyond."""
+PROCESS_BYTES = 2**28
+"""What a worker takes for Python, Dask, Mercer and what they import; measured."""
 PATIENCE = 30.0
 """After this many seconds without any worker, all count as gone: restarting or joining takes less time."""
 SENT_BYTES = 4 * 2**20
@@ -76,7 +80,7 @@ class Cluster:
     def memory(self) -> int | None:
         """The bytes that a task may take where there are the fewest for each thread; None if no worker has a limit."""
         limits = [
-            worker["memory_limit"] // worker["nthreads"]
+            max(0, int(USED_SHARE * worker["memory_limit"]) - PROCESS_BYTES) // worker["nthreads"]
             for worker in self._workers().values()
             if worker["memory_limit"]
         ]

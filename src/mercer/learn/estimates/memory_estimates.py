@@ -43,6 +43,13 @@ class Extent(NamedTuple):
     """The number of columns of targets or of decision values."""
     itemsize: int = 4
     n_jobs: int | None = None
+    states_apart: bool = False
+    """Whether the state of every row is kept elsewhere, as it is for workers of a cluster."""
+
+    @property
+    def state(self) -> int:
+        """The number of bytes of the state of every row: decision values, slopes, curvatures and labels."""
+        return 0 if self.states_apart else self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
 
     @property
     def square(self) -> int:
@@ -64,8 +71,7 @@ class Extent(NamedTuple):
 
     def newton(self) -> int:
         """Return the bytes of Newton's method: the factors of columns, sums for more, and the state of every row."""
-        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
-        return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
+        return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + self.state
 
     def left_out(self) -> int:
         """Return the bytes of the Hessians for leaving out rows one by one, in float64, one class per thread."""
@@ -78,8 +84,7 @@ class Extent(NamedTuple):
         """
         if corners:
             return 8 * self.square + self.chunks(self.itemsize * self.square) + self.newton()
-        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
-        return (8 + 4 * self.itemsize) * self.square + state
+        return (8 + 4 * self.itemsize) * self.square + self.state
 
     def exact_ridge(self) -> int:
         """Return the bytes of ridge regression on all rows: the kernel matrix, and blocks of its factor's inverse."""
@@ -88,8 +93,7 @@ class Extent(NamedTuple):
 
     def exact_margins(self) -> int:
         """Return the bytes of the exact machine of the squared hinge, if all rows were active."""
-        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
-        return 2 * self.itemsize * self.n_rows**2 + state
+        return 2 * self.itemsize * self.n_rows**2 + self.state
 
     def wide(self, squared: bool) -> int:
         """Return the bytes of the solver without second moments: vectors, a kernel matrix and row states.
@@ -99,17 +103,16 @@ class Extent(NamedTuple):
         """
         sample = sample_size(self.n_rows, self.columns)
         vector, block = 8 * self.width * self.columns, min(block_rows(self.width), sample) * self.width * 8
-        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         panel = min(LEAST_BLOCKS * block, 8 * self.width * sample)
         blocks = panel + summing_threads(self.n_jobs, vector) * (block + vector)
-        needed = VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + state
+        needed = VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + self.state
         return max(needed, self._wide_ridge()) if squared else needed
 
     def _wide_ridge(self) -> int:
         """Return the bytes of that solver for ridge regression: two kernel matrices of landmarks, and vectors."""
         count, vector = landmark_count(self.n_rows, self.width, self.columns), 8 * self.width * self.columns
         whitening = chunk_rows(count, self.itemsize) * count * (8 + 2 * self.itemsize)
-        state = self.n_rows * (self.columns * 12 * 8 + ROW_BYTES)
+        state = 0 if self.states_apart else self.n_rows * (self.columns * 12 * 8 + ROW_BYTES)
         return 16 * count**2 + state + max(whitening, RIDGE_VECTORS * vector + self.chunks(2 * vector))
 
     def features(self) -> int:
@@ -190,8 +193,12 @@ def known_width(model: MapArguments) -> int:
     return int(width) if isinstance(width, int | np.integer) else 0
 
 
-def check_before(model: Machine, table: Table, memory: int | None, iterates: bool) -> None:
-    """Refuse, before any pass, what does not fit in memory; ``iterates`` means several passes over features."""
+def check_before(model: Machine, table: Table, memory: int | None, iterates: bool, workers: int | None = None) -> None:
+    """Refuse, before any pass, what does not fit in memory; ``iterates`` means several passes over features.
+
+    ``workers`` is the memory that a thread of a worker has; it plays no part in how a machine is trained, only in what
+    is refused. The state of rows and exact machines need it here, not there.
+    """
     width = known_width(model)
     if width <= 0:
         return
@@ -201,12 +208,19 @@ def check_before(model: Machine, table: Table, memory: int | None, iterates: boo
         check_room(model.bytes_needed(extent, memory), f"map='exact' with {table.n_rows} rows: its factors", memory)
         return
     try:
-        check_room(model.bytes_needed(extent, memory), f"the sums over {width} features and their solution", memory)
+        _check_width(model, extent, f"the sums over {width} features and their solution", memory, workers)
     except MemoryError:
         if not few or table.n_rows > width:  # there are no more landmarks than rows
             raise
         landmarks = extent._replace(width=table.n_rows)
-        check_room(model.bytes_needed(landmarks, memory), f"the sums over {table.n_rows} landmarks", memory)
+        _check_width(model, landmarks, f"the sums over {table.n_rows} landmarks", memory, workers)
+
+
+def _check_width(model: Machine, extent: Extent, what: str, memory: int | None, workers: int | None) -> None:
+    check_room(model.bytes_needed(extent, memory), what, memory)
+    if workers is not None:
+        needed = model.bytes_needed(extent._replace(states_apart=True), memory)
+        check_room(needed, what, workers, "a thread of a worker has room for")
 
 
 def check_levels(model: Machine, preparation: Preparation, memory: int | None) -> None:

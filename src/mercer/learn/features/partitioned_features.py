@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._array import aligned
 from ..._caller import warn_caller
 from ..._figures import size
 from ...data import PartitionedTable, Parts, Table
@@ -302,7 +303,9 @@ def curved_of(W: Matrix, bent: tuple[HeldPart, Bend, RowNumbers | None], argumen
     part, bend, rows = bent
     if rows is not None and not len(rows):
         return (np.zeros(W.shape),)
-    return (part.features.curved(W, bend, "products", rows),)
+    if bend.diagonal is not None:  # arrays from another worker may not be aligned
+        bend = Bend.of(aligned(bend.diagonal))
+    return (part.features.curved(W, bend, "products", aligned(rows)),)
 
 
 def moments_of(part: HeldPart, h: NDArray[Any]) -> Sums:

@@ -214,12 +214,15 @@ def counting(tell: Callable[[int], None] | None, slices: list[slice]) -> Callabl
 
 
 def limit_of(passes: Passes) -> int | None:
-    """Return the largest number of bytes for a fit where it computes; None means the memory of the machine."""
+    """Return the largest number of bytes for a fit, or for its device; None means the memory of the machine."""
     if passes.context.memory is not None:
         return passes.context.memory
-    if passes.partitions is not None:
-        return passes.partitions.parts.memory
     return None if passes.device is None else passes.device.memory()
+
+
+def workers_limit(passes: Passes) -> int | None:
+    """Return the bytes that work on a partition may take where it is; None if that is not known, or here."""
+    return None if passes.partitions is None else passes.partitions.parts.memory
 
 
 def after_chunks(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:

@@ -219,6 +219,7 @@ def is_wide(extent: Extent, squared: bool, memory: int | None) -> bool:
         The largest number of bytes that it may take; None means the memory of the machine.
     """
     most = physical_memory() if memory is None else memory
+    extent = extent._replace(states_apart=False)  # workers without them learn the same model
     if most is not None and extent.wide(squared) > most:
         return False
     usual_bytes = extent.sums(copies=3) if squared else extent.newton()
