@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import cloudpickle
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 
 import mercer
@@ -14,6 +15,8 @@ from mercer.data.partitioned_table import Partition, PartitionedTable, Partition
 from mercer.data.partitions import GROUP, LARGE, HereParts, added, fan_in, groups, tree
 from mercer.learn import KernelKMeans, KernelPCA
 from mercer.learn.estimates.memory_estimates import check_before
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.features.partitioned_features import HeldPart
 from mercer.learn.novelty import KernelNovelty
 
 
@@ -251,6 +254,17 @@ def test_partitions_that_are_moved_between_workers_change_no_bit(name, rows):
     assert np.array_equal(result_of(ours, X), result_of(theirs, X))
 
 
+def test_dask_knows_how_large_partitions_and_their_features_are(rows):
+    from dask.sizeof import sizeof
+
+    X, y, _ = rows
+    pandas = pytest.importorskip("pandas")
+    for given in (X, scipy.sparse.csr_array(X), pandas.DataFrame(X)):
+        assert X.nbytes + y.nbytes < sizeof(Partition(0, Block(given, y))) < 2 * (X.nbytes + y.nbytes)
+    held = HeldFeatures(np.zeros((100, 50)), True, 1, None)
+    assert 40_000 < sizeof(HeldPart(None, held)) < 41_000
+
+
 class LittleMemory(HereParts):
     """Parts whose workers have too little memory for sums over many features."""
 
@@ -263,7 +277,9 @@ def test_what_workers_have_no_memory_for_is_refused_although_this_machine_could_
     table = parts_of(rows[0], rows[1], cuts=[700])
     table.parts = LittleMemory(table.parts._objects)
     wide = mercer.KernelRegressor("gaussian", n_components=4096, map="RandomFourier", alpha=1.0)
-    with pytest.raises(MemoryError, match=r"4096 features .* need at least 0.38 GiB; a thread of a worker has room for 0.29"):
+    with pytest.raises(
+        MemoryError, match=r"4096 features .* at least 0.38 GiB; a thread of a worker has room for 0.29"
+    ):
         wide.fit(table)
     open_kernel = mercer.KernelRegressor(n_components=4096, map="RandomFourier", alpha=1.0, random_state=0)
     with pytest.raises(MemoryError, match="a thread of a worker has room for"):

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .block import Block, concatenated, recut, rows_of
@@ -36,6 +37,15 @@ class Partition(ArrayTable):
     def __init__(self, number: int, block: Block):
         super().__init__(*as_block(tuple(block) if block.weight is not None else tuple(block[:2])))
         self.number = number
+
+    def __sizeof__(self) -> int:
+        """Return about the bytes of the rows too: Dask moves what it takes for small from worker to worker."""
+        X, *beside = self._all
+        arrays = [part for part in beside if part is not None]
+        if sp.issparse(X):
+            arrays += [X.data, X.indices, X.indptr]
+        rows = 8 * X.shape[0] * X.shape[1] if is_frame(X) else 0 if sp.issparse(X) else X.nbytes
+        return object.__sizeof__(self) + rows + sum(part.nbytes for part in arrays)
 
     def where(self, row: int) -> str | None:
         return f"row {row} of partition {self.number}"

@@ -76,6 +76,21 @@ class Parts(ABC):
         """
 
     @abstractmethod
+    def beside(self, others: Parts) -> Parts:
+        """Return these objects, each together with another that belongs to the same partition.
+
+        Parameters
+        ----------
+        others : Parts
+            The other objects, of the same kind of parts.
+
+        Returns
+        -------
+        Parts
+            The pairs, without a copy of either.
+        """
+
+    @abstractmethod
     def kept(self, work: Work, arguments: Sequence[Any] | None = None) -> Parts:
         """Return the results of ``work`` for each object, which stay where they are made.
 
@@ -237,6 +252,10 @@ class HereParts(Parts):
 
     def chosen(self, places: Sequence[int]) -> HereParts:
         return HereParts([self._objects[place] for place in places])
+
+    def beside(self, others: Parts) -> HereParts:
+        assert isinstance(others, HereParts)
+        return HereParts(list(zip(self._objects, others._objects, strict=True)))
 
     def _made(self, work: Work, arguments: Sequence[Any] | None, place: int) -> Any:
         return work(self._objects[place], None if arguments is None else arguments[place])

@@ -63,6 +63,11 @@ class WorkerParts(Parts):
         """Return those in some places."""
         return WorkerParts(self._cluster, [self._objects[i] for i in places], [self._numbers[i] for i in places])
 
+    def beside(self, others: Parts) -> WorkerParts:
+        assert isinstance(others, WorkerParts)
+        pairs = zip(self._objects, others._objects, strict=True)
+        return WorkerParts(self._cluster, [list(pair) for pair in pairs], self._numbers)
+
     def _tasks(self, work: Work, arguments: Sequence[Any] | None, places: Sequence[int]) -> dict[int, Delayed]:
         """Return a task for every place; the parcel of the work is one more task, so that a worker gets it once."""
         name = f"{task_name(work)}-{uuid4().hex}"
@@ -151,6 +156,10 @@ class DelayedParts(HereParts):
     def chosen(self, places: Sequence[int]) -> DelayedParts:
         """Return those in some places."""
         return DelayedParts([self._objects[i] for i in places], [self._numbers[i] for i in places])
+
+    def beside(self, others: Parts) -> DelayedParts:
+        assert isinstance(others, HereParts)
+        return DelayedParts(list(zip(self._objects, others._objects, strict=True)), self._numbers)
 
     def _made(self, work: Work, arguments: Sequence[Any] | None, place: int) -> Any:
         (part,) = compute(self._objects[place])

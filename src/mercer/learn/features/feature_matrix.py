@@ -297,6 +297,10 @@ class HeldFeatures(FeatureMatrix):
         self.Z = Z
         self.unit = unit
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the features too: Dask moves what it takes for small from worker to worker."""
+        return object.__sizeof__(self) + self.Z.nbytes
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, Z=aligned(state["Z"]))  # an array from another process may not be contiguous
 

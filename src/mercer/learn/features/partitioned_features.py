@@ -25,7 +25,8 @@ from .chosen_rows import ChosenRows, RowNumbers
 from .feature_matrix import FeatureChunk, FeatureMatrix, Matrix, among
 from .prepared_rows import PartRows, PreparedRows
 
-Places = list[int]
+Bent = tuple[Bend, RowNumbers | None]
+"""The bend of the loss at rows of a partition, and their numbers in it; None means all of its rows."""
 
 
 class HeldPart(NamedTuple):
@@ -140,7 +141,7 @@ class PartitionedFeatures(FeatureMatrix):
             given = [
                 (bend.part(part), some) for part, some in zip(self.table.slices(), self._inside(rows), strict=True)
             ]
-            self._bends = self.parts.kept(bent_part, given)
+            self._bends = self.parts.beside(self.parts.kept(bend_of, given))
         assert self._bends is not None
         done = counting(self.passes.begin(what), self.table.slices())
         found: Sums = self._bends.folded(partial(curved_of, W), added, None, 8 * W.size, done=done)
@@ -294,13 +295,13 @@ def transposed_of(part: HeldPart, given: tuple[NDArray[Any], RowNumbers | None])
     return (part.features.transposed(whole, "gradient", rows),)
 
 
-def bent_part(part: HeldPart, given: tuple[Bend, RowNumbers | None]) -> tuple[HeldPart, Bend, RowNumbers | None]:
-    """Return what :func:`curved_of` needs: a partition, and the bend of the loss at its rows."""
-    return part, *given
+def bend_of(part: HeldPart, given: Bent) -> Bent:
+    """Return the bend of the loss at the rows of a partition, so that it is kept where their features are."""
+    return given
 
 
-def curved_of(W: Matrix, bent: tuple[HeldPart, Bend, RowNumbers | None], argument: None) -> Sums:
-    part, bend, rows = bent
+def curved_of(W: Matrix, bent: tuple[HeldPart, Bent], argument: None) -> Sums:
+    part, (bend, rows) = bent
     if rows is not None and not len(rows):
         return (np.zeros(W.shape),)
     if bend.diagonal is not None:  # arrays from another worker may not be aligned
