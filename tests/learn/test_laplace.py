@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.integrate
+from scipy.special import softmax
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessClassifier, kernels
 
@@ -38,10 +39,23 @@ def test_the_latent_process_is_that_of_scikit_learn():
     noisy = np.linalg.inv(K + np.diag(1.0 / base.W_sr_**2))
     variance = kernel.diag(NEW) - np.einsum("ij,jk,ik->i", cross, noisy, cross)
     mean = cross @ (base.y_train_ - base.pi_)
-    np.testing.assert_allclose(model.decision_function(NEW), mean, atol=1e-4)
-    np.testing.assert_allclose(model.decision_variance(NEW), variance, rtol=1e-4)
+    latent_mean, latent_variance = model.latent_mean_and_variance(NEW)
+    np.testing.assert_allclose(latent_mean, mean, atol=1e-4)
+    np.testing.assert_allclose(latent_variance, variance, rtol=1e-4)
     # Its integral replaces the sigmoid by five error functions.
     np.testing.assert_allclose(model.predict_proba(NEW), other.predict_proba(NEW), atol=2e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_decision_values_are_the_log_odds_of_probabilities(classes):
+    X, y = rows(classes=classes)
+    model = exact().fit(X, y)
+    values, chances = model.decision_function(NEW), model.predict_proba(NEW)
+    np.testing.assert_allclose(
+        softmax(np.column_stack([0.0 * values, values]) if classes == 2 else values, axis=1), chances
+    )
+    np.testing.assert_array_equal(model.predict(NEW), model.classes_[chances.argmax(axis=1)])
+    assert model.log_odds(values) is values
 
 
 def mean_sigmoid(value, spread):
@@ -76,7 +90,7 @@ def test_several_classes_keep_their_order_and_are_less_certain():
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     own = np.exp(sure) / np.exp(sure).sum(axis=1, keepdims=True)
     assert (chances.max(axis=1) < own.max(axis=1)).all()
-    drawn = np.random.default_rng(0).normal(size=(4000, 15, 3)) * np.sqrt(model.decision_variance(NEW)) + sure
+    drawn = np.random.default_rng(0).normal(size=(4000, 15, 3)) * np.sqrt(model.latent_mean_and_variance(NEW)[1]) + sure
     mean = (np.exp(drawn) / np.exp(drawn).sum(axis=2, keepdims=True)).mean(axis=0)
     assert np.abs(mean - chances).mean() < 0.03  # of a mean over independent normal decision values
 
@@ -93,7 +107,7 @@ def test_nothing_is_certain_far_from_all_rows():
     X, y = rows(300)
     far = np.array([[60.0, 60.0]])
     model = exact(C=100.0).fit(X, y)
-    assert model.decision_variance(far)[0] > 99.0
+    assert model.latent_mean_and_variance(far)[1][0] > 99.0
     assert abs(model.predict_proba(far)[0, 1] - 0.5) < 0.1
 
 
@@ -106,13 +120,15 @@ def test_intercepts_weights_and_several_tasks():
     )
     repeated = exact(map=fourier).set_params(kernel=None, n_components=None, random_state=None)
     repeated.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-    np.testing.assert_allclose(weighted.decision_variance(NEW), repeated.decision_variance(NEW), rtol=1e-4)
+    np.testing.assert_allclose(
+        weighted.latent_mean_and_variance(NEW)[1], repeated.latent_mean_and_variance(NEW)[1], rtol=1e-4
+    )
     Z = np.column_stack([weighted.map_.transform(X), np.ones(80)])
-    p = 1.0 / (1.0 + np.exp(-weighted.decision_function(X)))
+    p = 1.0 / (1.0 + np.exp(-weighted.latent_mean_and_variance(X)[0]))
     hessian = np.diag([1.0] * 20 + [0.0]) + 3.0 * (Z * (times * p * (1.0 - p))[:, None]).T @ Z
     new = np.column_stack([weighted.map_.transform(NEW), np.ones(15)])
     expected = 3.0 * np.einsum("ij,jk,ik->i", new, np.linalg.inv(hessian), new)
-    np.testing.assert_allclose(weighted.decision_variance(NEW), expected, rtol=1e-5)
+    np.testing.assert_allclose(weighted.latent_mean_and_variance(NEW)[1], expected, rtol=1e-5)
     both = exact().fit(X, np.column_stack([y, X[:, 1] > 0.0]))
     assert [one.shape for one in both.predict_proba(NEW)] == [(15, 2), (15, 2)]
     np.testing.assert_allclose(both.predict_proba(NEW)[0], exact().fit(X, y).predict_proba(NEW), atol=1e-4)
@@ -124,7 +140,7 @@ def test_model_files_hold_the_posterior(tmp_path):
     mercer.save(model, tmp_path / "classes.mercer")
     loaded = mercer.load(tmp_path / "classes.mercer")
     np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
-    np.testing.assert_array_equal(loaded.decision_variance(NEW), model.decision_variance(NEW))
+    np.testing.assert_array_equal(loaded.latent_mean_and_variance(NEW)[1], model.latent_mean_and_variance(NEW)[1])
 
 
 def test_the_solver_may_be_named():
@@ -144,7 +160,7 @@ def test_what_has_no_posterior():
     with pytest.raises(
         ValueError, match="variances require a model fitted with probabilities='laplace', found 'calibrated'"
     ):
-        exact(probabilities="calibrated").fit(X, y).decision_variance(X)
+        exact(probabilities="calibrated").fit(X, y).latent_mean_and_variance(X)[1]
 
 
 def test_large_margins_do_not_overflow():

@@ -199,6 +199,17 @@ def least_of_classes(loss, Z, y, weight, C, n_classes):
     return scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun
 
 
+@pytest.mark.parametrize("solver", ["newton", "landmarks", "wide"])
+def test_that_of_coefficients_of_which_only_intercepts_matter(solver):
+    X, Y, weight = problem()
+    y = np.digitize(Y[:, 0], [-0.7])
+    map = mercer.Nystrom(KERNEL, n_components=30, random_state=0) if solver == "landmarks" else features()
+    model = KernelClassifier(map=map, solver=solver, loss="logistic", C=1e-9, preparation=None).fit(X, y, weight)
+    p = np.average(y, weights=weight)
+    entropy = -p * np.log(p) - (1.0 - p) * np.log1p(-p)
+    assert model.objective_ == pytest.approx(1e-9 * weight.sum() * entropy, rel=1e-5)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("solver", ["newton", "landmarks", "wide"])

@@ -108,6 +108,32 @@ def test_objectives_of_regressors_are_those_of_fits_alone(loss):
     np.testing.assert_allclose(found.objectives, alone, rtol=3e-6)
 
 
+@pytest.mark.parametrize("design", ["landmarks", "wide", "wide by rows"])
+@pytest.mark.parametrize("rule", ["loo", "gcv", "holdout", SEVERAL])
+def test_ridge_regression_without_sums_chooses_among_penalties_too(rule, design):
+    X, y = problem()
+    Y = np.column_stack([y, np.cos(X[:, 1])])
+    wide = {"map": features(400), "solver": "wide", "memory": 1000}
+    given = {"preparation": None, "tol": 1e-10} | (wide if design == "wide by rows" else DESIGNS[design]())
+    model = KernelRegressor(alpha=rule, **given).fit(X, Y)
+    path = model.penalty_path_
+    assert (model.solver_.name, path.rule) == (design.split()[0], "holdout" if rule == "holdout" else "loo")
+    assert path.penalties == tuple(sorted(SEVERAL, reverse=True) if rule is SEVERAL else 1.0 / np.array(STRENGTHS))
+    assert model.alpha_ == path.penalties[int(np.argmin(path.scores))]
+    alone = KernelRegressor(alpha=model.alpha_, **(given | {"solver": "features"})).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), atol=1e-4)
+    assert model.objective_ == pytest.approx(alone.objective_, rel=1e-7)
+
+
+def test_ridge_regression_by_rows_starts_from_the_last_penalty():
+    X, y = problem()
+    given = {"map": features(400), "solver": "wide", "preparation": None, "tol": 1e-10}
+    near, again = KernelRegressor(alpha=[10.0, 9.0], **given).fit(X, y).penalty_path_.n_iter
+    alone = KernelRegressor(alpha=9.0, **given).fit(X, y)
+    assert alone.n_iter_ == near
+    assert again < near
+
+
 @pytest.mark.parametrize("rule", ["loo", "holdout"])
 def test_the_machine_is_that_of_the_best_penalty(rule):
     X, y = problem()
@@ -244,6 +270,7 @@ def test_scores_of_classes_are_those_of_rows_left_out(loss, count, design, C, bo
 @pytest.mark.parametrize(
     ("loss", "alpha", "bound"),
     [
+        ("squared", 0.3, 1e-6),
         ("huber", 0.3, 0.02),
         ("poisson", 0.3, 0.06),
         ("quantile", 0.3, 0.15),
@@ -253,13 +280,15 @@ def test_scores_of_classes_are_those_of_rows_left_out(loss, count, design, C, bo
 def test_scores_of_numbers_are_those_of_rows_left_out(loss, alpha, bound):
     X, y = problem(40)
     y = targets(loss, y)
-    given = {"loss": loss, "map": features(16), "tol": 1e-4} | LOSSES[loss]
+    given = {"loss": loss, "map": features(16), "tol": 1e-4} | LOSSES.get(loss, {"solver": "wide", "tol": 1e-12})
     model = KernelRegressor(alpha=[alpha], **({"kernel": None, "preparation": None} | given)).fit(X, y)
 
     def loss_of(one, x, target):
         f, r = one.predict(x)[0], target - one.predict(x)[0]
         if loss == "poisson":
             return f - target * np.log(f) + (target * np.log(target) - target if target > 0.0 else 0.0)
+        if loss == "squared":
+            return 0.5 * r**2
         if loss == "huber":
             return 0.5 * r**2 if abs(r) <= 0.4 else 0.4 * (abs(r) - 0.2)
         return max(0.3 * r, -0.7 * r) if loss == "quantile" else max(0.0, abs(r) - 0.2)
@@ -588,7 +617,14 @@ def test_more_operations_are_expected_of_more_penalties():
             KernelRegressor(alpha=[1.0, -1.0], loss="poisson", kernel=None, preparation=None),
             "alpha must be a positive finite number, several",
         ),
-        (KernelRegressor(alpha=[1.0, 2.0], solver="wide", kernel=None, preparation=None), "give one positive alpha"),
+        *(
+            (
+                KernelRegressor(alpha=alpha, solver=solver, kernel=None, preparation=None),
+                "alpha must be a positive number",
+            )
+            for alpha in (0.0, [1.0, 0.0], "evidence")
+            for solver in ("wide", "landmarks")
+        ),
     ],
 )
 def test_penalties_that_cannot_be(model, message):

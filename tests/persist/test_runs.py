@@ -63,6 +63,10 @@ MODELS = {
     "path-held-out": KernelClassifier(map=features(), tol=1e-3, C="holdout", solver="wide", preparation=None),
     "path-landmarks": KernelClassifier(map=Nystrom(Gaussian(0.3), n_components=12, random_state=0), tol=1e-3,
                                        C=[30.0, 0.3], solver="landmarks"),
+    "path-wide-rows": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=[100.0, 30.0, 10.0], tol=1e-3,
+                                      preparation=None),
+    "path-landmarks-ridge": KernelRegressor(map=few_landmarks(), solver="landmarks", alpha="holdout",
+                                            preparation=None),
     "path-squared": KernelClassifier(map=features(), loss="squared", C="loo", preparation=None),
     "path-ridge": KernelRegressor(map=features(), alpha="holdout", preparation=None),
     "path-huber": KernelRegressor(map=features(), loss="huber", alpha=[0.1, 1.0, 10.0], preparation=None),
@@ -90,7 +94,18 @@ SUMS = ("ridge", "gcv", "loo", "landmarks", "pca", "novelty", "cca")
 """Models of sums, which go on at the row where they were left."""
 
 # Other learners do the same one by one: sums, landmarks, and steps of a solver.
-ALIKE = ("gcv", "landmarks", "softmax", "tasks", "cca", "path-streamed", "path-held-out", "path-squared", "path-huber")
+ALIKE = (
+    "path-landmarks-ridge",
+    "gcv",
+    "landmarks",
+    "softmax",
+    "tasks",
+    "cca",
+    "path-streamed",
+    "path-held-out",
+    "path-squared",
+    "path-huber",
+)
 
 
 @pytest.mark.parametrize("most", [20, pytest.param(10_000, marks=pytest.mark.full)])

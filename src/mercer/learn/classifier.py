@@ -171,9 +171,10 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         ``loss="squared"``, leaving out is exact. "holdout" is cheaper if there are many classes or features: it uses
         the mean loss on one row in five, chosen by the seed of the map, which is held out of these fits; finally all
         rows are fitted with the best value. "gcv" is generalised cross-validation, for ``loss="squared"`` and rows with
-        similar leverage. With "gcv", ``fit`` issues a warning if leaving out a sample of rows one by one gives a far
-        larger error; ``partial_fit``, ``merge`` and ``forget`` cannot check this, because they only have sums of the
-        rows. ``map="exact"`` and ``solver="liblinear"`` require a single number.
+        similar leverage; on landmarks and wide features it is "loo". With "gcv", ``fit`` issues a warning if leaving
+        out a sample of rows one by one gives a far larger error; ``partial_fit``, ``merge`` and ``forget`` cannot check
+        this, because they only have sums of the rows. ``map="exact"`` and ``solver="liblinear"`` require a single
+        number.
 
         "auto" is the penalty with the smallest leave-one-out error in ridge regression on the classes of at most 4,000
         rows, converted to the units of the loss. It is 1 for a FeatureMap, a function, "precomputed", and very few
@@ -191,8 +192,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
           there are no sums, so that ``partial_fit`` starts from the beginning. If the map is given by its name, one
           landmark in four is a random row, and the others are drawn where the loss of a first machine on these is
           steepest.
-        - "wide" is for any map, and for a single C if the loss is "squared". In place of second moments, which take 4
-          D^2 bytes per class, it uses the kernel matrix of a sample of rows.
+        - "wide" is for any map. In place of second moments, which take 4 D^2 bytes per class, it uses the kernel matrix
+          of a sample of rows. There are no sums here either.
         - "liblinear" keeps all features in memory and calls scikit-learn's LIBLINEAR, where several classes are one
           against the rest and the intercept is regularised like a coefficient. It is refused if that takes more than
           ``memory``, or more than the machine has.
@@ -280,7 +281,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         The final value of the objective.
     gap_ : float
         An upper bound of its distance from the minimum, relative to the minimum. It is an estimate if ``solver_.name``
-        is "landmarks" or "wide".
+        is "landmarks", and may be one if it is "wide" and the loss is "squared".
     C_ : float
         The C that was used.
     choice_ : Choice or None
@@ -531,9 +532,10 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         solver: Newton | None
         if is_several(self.C):
             path = PathFit(design, loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
-            found = path.chosen(self._candidates, rule_of(self.C))
+            rule = HOLDOUT if rule_of(self.C) == HOLDOUT else LOO  # without sums, "gcv" has no traces either
+            found = path.chosen(self._candidates, rule)
             warn_unless_converged(found.solution.report, ADVICE)
-            self.penalty_path_ = found.path(rule_of(self.C), self._candidates)
+            self.penalty_path_ = found.path(rule, self._candidates)
             self.C_, loss, solver = self._candidates[found.place], found.loss, found.solver
             W, self.convergence_ = found.solution.W, found.solution.report
         else:
@@ -697,11 +699,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
-        if self.solver == "wide" and self.loss == "squared" and not (self.has_one_penalty and self.may_iterate):
-            raise ValueError(
-                "solver='wide' keeps no sums over rows: with loss='squared' give one C and keep_statistics=False, "
-                f"found C={self.C!r} and keep_statistics={self.keep_statistics!r}"
-            )
+        if self.solver == "wide" and self.keep_statistics:
+            raise ValueError("solver='wide' keeps no sums over rows: it requires keep_statistics=False, found True")
         if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics requires loss='squared', found loss={self.loss!r}")
 
@@ -905,6 +904,9 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         row's distance from the region, and classes and probabilities change accordingly. Kernels that grow with the
         rows, such as polynomials, are not changed, so their predictions stay confident far away.
 
+        With ``probabilities="laplace"`` these are the log-odds of the probabilities, which put rows in the same order
+        as ``predict_proba``; :meth:`latent_mean_and_variance` returns the values before they are averaged.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
@@ -916,6 +918,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
             The decision values; a list with one array per task if there are several.
         """
         check_is_fitted(self)
+        if hasattr(self, "posterior_"):
+            return self._log_odds_at(X)
         return Tasks(self.classes_).apart(self._decision_values(X))
 
     def _decision_values(self, X: Any) -> NDArray[Any]:
@@ -1018,11 +1022,11 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         return self._by_rows(X, variances)
 
     @in_kind_of_rows
-    def decision_variance(self, X: Any) -> Any:
-        """Compute the posterior variances of decision values.
+    def latent_mean_and_variance(self, X: Any) -> tuple[Any, Any]:
+        """Compute the posterior means and variances of decision values, before probabilities are averaged over them.
 
-        They say how uncertain the results of ``decision_function`` are, as standard deviations do for the predictions
-        of a regressor. Requires ``probabilities="laplace"``.
+        Variances say how uncertain the means are, as standard deviations do for the predictions of a regressor.
+        Requires ``probabilities="laplace"``.
 
         Parameters
         ----------
@@ -1031,15 +1035,16 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes), or list of these
-            The variances, in the shape of the results of ``decision_function``.
+        tuple of two ndarrays of shape (n_samples,) or (n_samples, n_classes), or of two lists of these
+            The means and the variances, in the shape of the results of ``decision_function``.
         """
         check_is_fitted(self)
         if not hasattr(self, "posterior_"):
             raise ValueError(
                 f"variances require a model fitted with probabilities='laplace', found {self.probabilities!r}"
             )
-        return Tasks(self.classes_).apart(self._variances(X))
+        tasks = Tasks(self.classes_)
+        return tasks.apart(self._decision_values(X)), tasks.apart(self._variances(X))
 
     @property
     def has_probabilities(self) -> bool:
@@ -1049,8 +1054,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
     def log_odds(self, values: Any) -> Any:
         """Convert decision values to values whose softmax gives the calibrated probabilities.
 
-        With ``probabilities="laplace"``, the probabilities of ``predict_proba`` also depend on the variances of
-        decision values.
+        With ``probabilities="laplace"``, decision values are log-odds already.
 
         Parameters
         ----------
@@ -1063,6 +1067,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
             The converted values, of the same shape.
         """
         check_is_fitted(self)
+        if hasattr(self, "posterior_"):
+            return values
         calibration, is_own = self.calibration_, self.loss == "logistic"
         if calibration is None and is_own:
             return values  # models in files of earlier versions

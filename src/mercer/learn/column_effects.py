@@ -56,9 +56,9 @@ class ColumnEffects(KernelMachine):
         r"""Compute the derivatives of decision values with respect to the columns.
 
         These are the derivatives of :math:`\langle w, z(x)\rangle`: of the predictions of a regressor, or of their
-        logarithm with ``loss="poisson"``, and of the ``decision_function`` of a classifier, inside the region of the
-        rows of ``fit``. The map must have a gradient in closed form, as all maps have except :class:`mercer.Nystrom`
-        with kernels that have no derivatives.
+        logarithm with ``loss="poisson"``, and of the ``decision_function`` of a classifier, or its latent mean with
+        ``probabilities="laplace"``, inside the region of the rows of ``fit``. The map must have a gradient in closed
+        form, as all maps have except :class:`mercer.Nystrom` with kernels that have no derivatives.
 
         Parameters
         ----------

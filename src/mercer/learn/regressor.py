@@ -78,7 +78,8 @@ Matrix = NDArray[np.float64]
 
 LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poisson"]
 
-SOLVERS = ("auto", "features", "landmarks", "wide")
+LANDMARKS, WIDE = "landmarks", "wide"
+SOLVERS = ("auto", "features", LANDMARKS, WIDE)
 ADVICE = "raise max_iter, tol or alpha"
 LIKELIHOOD_ROWS = 1024
 """The number of rows whose contribution to the gradient of the likelihood is computed at once."""
@@ -193,13 +194,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
         - "features" uses the features of the map: by sums over the rows if the loss is "squared", and iteratively
           otherwise.
-        - "landmarks" is for :class:`mercer.Nystrom`, and for one positive alpha if the loss is "squared". It works
-          iteratively on kernel values at the landmarks and computes no whitened features and no sums of their products,
-          which takes D times less time if there are many landmarks. ``map_`` then has ``whiten=False``, and there are
-          no sums, so that ``partial_fit`` starts from the beginning. Losses with corners need the features of the rows
-          near their smoothed corners, which are computed along the way.
-        - "wide" is for any map, and for one positive alpha if the loss is "squared". In place of second moments, which
-          take at least 4 D^2 bytes, it works iteratively on the rows with the kernel matrix of a sample of them.
+        - "landmarks" is for :class:`mercer.Nystrom`. It works iteratively on kernel values at the landmarks and
+          computes no whitened features and no sums of their products, which takes D times less time if there are many
+          landmarks. ``map_`` then has ``whiten=False``, and there are no sums, so that ``partial_fit`` starts from the
+          beginning. Losses with corners need the features of the rows near their smoothed corners, which are computed
+          along the way. With ``keep_statistics=True`` it is "features".
+        - "wide" is for any map. In place of second moments, which take at least 4 D^2 bytes, it works iteratively on
+          the rows with the kernel matrix of a sample of them. With these two, every alpha must be positive, and
+          several alphas are chosen as with other losses if the loss is "squared": "gcv" is then "loo", and "evidence"
+          is refused.
         - "auto" uses the cheapest by a count of operations, and "wide" if second moments do not fit in memory.
     tol : float, default=0.0001
         Iterative solvers stop when the objective is certain to be within this distance of its minimum, relative to the
@@ -287,13 +290,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         The final value of the objective above, summed over targets.
     gap_ : float
         An upper bound of its distance from the minimum, relative to the minimum; the largest of several targets if the
-        solver iterates. It is an estimate if ``solver_.name`` is "wide", or "landmarks" and the loss has no corners.
+        solver iterates. It is an estimate if ``solver_.name`` is "landmarks" and the loss has no corners, and may be
+        one if it is "wide" and the loss is "squared".
     penalty_path_ : PenaltyPath
         If there were several alphas, from the largest to the smallest: ``penalties``, their ``scores``, ``objectives``
         and ``n_iter``, and the ``rule`` behind the scores. Scores estimate the mean loss on new rows, summed over
-        targets: squared errors relative to the variance of the targets, other losses in units of their spread.
+        targets: losses in units of the targets' spread or, unless the solver iterates, squared errors relative to their
+        variance.
     alphas_ : ndarray of shape (n_alphas,)
-        With ``loss="squared"``, the alphas that were tried, if there were several.
+        With ``loss="squared"``, the alphas that were tried, if there were several, unless the solver iterates.
     scores_ : ndarray of shape (n_alphas, n_targets)
         The estimated mean squared error of each of them on new rows.
     log_marginal_likelihood_ : float
@@ -548,7 +553,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         self._n_columns = targets.shape[1] * levels
         design: Design
         if works_on_landmarks(self, chosen, rows.n_rows):
-            alpha = self._least_alpha / float(weight.sum()) if self.loss == "squared" else np.inf
+            least = self._several(targets, weight)[-1] if is_several(self.alpha) else self._least_alpha
+            alpha = least / float(weight.sum()) if self.loss == "squared" else np.inf
             self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self.n_columns, alpha).chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
@@ -580,7 +586,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
             delta, start = self._delta_and_start(design, targets, weight, alpha)
             columns = self._columns(targets, weight, delta, alpha)
             return minimised(self, design, columns.loss, start, ADVICE)[0], columns, delta
-        rule, alphas = rule_of(self.alpha), self._several(targets, weight)
+        alphas = self._several(targets, weight)
+        rule = HOLDOUT if rule_of(self.alpha) == HOLDOUT else LOO
         delta, _ = self._delta_and_start(design, targets, weight, alphas[len(alphas) // 2])
         columns = self._columns(targets, weight, delta, 1.0)
         path = PathFit(design, columns.loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
@@ -707,7 +714,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
 
     @property
     def may_iterate(self) -> bool:
-        return self.loss != "squared" or is_exact(self) or (self.has_one_penalty and not self.keep_statistics)
+        if self.loss != "squared" or is_exact(self):
+            return True
+        return not self.keep_statistics and (self.has_one_penalty or self._has_steps_for_penalties)
+
+    @property
+    def _has_steps_for_penalties(self) -> bool:
+        """Whether the solver chooses among several penalties, all of them positive, without sums over the rows."""
+        if self.solver not in (LANDMARKS, WIDE) or is_open(self.alpha):
+            return False
+        return self.alpha != EVIDENCE if isinstance(self.alpha, str) else self._least_alpha > 0.0
 
     @property
     def n_columns(self) -> int:
@@ -771,10 +787,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
-        if self.solver == "wide" and not self.may_iterate:
+        if self.solver == WIDE and self.keep_statistics:
+            raise ValueError("solver='wide' keeps no sums over rows: it requires keep_statistics=False, found True")
+        if self.solver in (LANDMARKS, WIDE) and not self.keep_statistics and not self.may_iterate:
             raise ValueError(
-                "solver='wide' keeps no sums over rows: give one positive alpha and keep_statistics=False, found "
-                f"alpha={self.alpha!r} and keep_statistics={self.keep_statistics!r}"
+                f"solver={self.solver!r} keeps no sums over rows: alpha must be a positive number, several, 'loo' or "
+                f"'holdout', found {self.alpha!r}"
             )
         if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics requires loss='squared', found loss={self.loss!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ def landmarks_near(
     if model.loss != "squared" or not has_landmark_values(few):
         return None
     fit = LandmarkFit(rows, map.seed_, False, model.n_jobs, most_bytes)
-    return lambda: fit.chosen(few).design
+    return cache(lambda: fit.chosen(few).design)
 
 
 def minimised(

@@ -76,7 +76,7 @@ class Report(NamedTuple):
     n_iter: int
     passes: int
     objectives: tuple[float, ...]
-    """The objectives at the start and after every step; the best intercepts may reduce the last one slightly."""
+    """The objectives at the start and after every step, the last one with the best intercepts."""
     gap: float
     """An upper bound of the distance from the minimum, relative to the minimum; the largest of several tasks.
 
@@ -86,8 +86,8 @@ class Report(NamedTuple):
     """"newton", "conjugate gradients" if these were cheaper because of wide features, "landmarks", "wide", "exact", or
     "liblinear", whose passes are not counted.
 
-    For "wide" the gap is an estimate from the last Newton step instead of a bound; the same holds for "landmarks",
-    unless the loss has corners.
+    For "landmarks" the gap is an estimate from the last Newton step instead of a bound, unless the loss has corners;
+    for "wide" it may be an estimate if the loss is quadratic.
     """
     expected: float = 0.0
     """The operations that the choice of the solver expected, in units of products of large matrices."""
@@ -181,8 +181,11 @@ class Newton:
             self.gaps.append(largest_share(self.distance(gradient), values))
             ends = iteration == max_iter or self.stands_still(objectives)
             if ends or self.gaps[-1] <= tol:
-                best, gap = self.certified(W, F, gradient, values, tol)
+                best, gap, least = self.certified(W, F, gradient, values, tol)
                 if ends or gap <= tol:
+                    objectives[-1] = least
+                    if self.tells_objective:
+                        design.passes.report.objective = least
                     break
             step = self.step(F, gradient, self.reach(W, F))
             gap = self.estimated_gap(gradient, step, values)
@@ -215,8 +218,10 @@ class Newton:
         """Return an upper bound of the distance of every task from its minimum, if its intercepts are the best."""
         return 0.5 * self.by_task(gradient[: self.design.n_features] ** 2)
 
-    def certified(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
-        """Return the better of these coefficients and those with balanced intercepts, and its gap.
+    def certified(
+        self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float
+    ) -> tuple[Matrix, float, float]:
+        """Return the better of these coefficients and those with balanced intercepts, its gap and its objective.
 
         The bound holds for balanced intercepts. Steps do not start from them: going to the best intercepts before every
         step would alternate between intercepts and coefficients, which takes several times as many steps as moving both
@@ -224,14 +229,15 @@ class Newton:
         """
         shift = self.balancing_shift(W, F, tol * float(values.sum()))
         if not shift.any():
-            return W, self.gap(W, F, gradient, values)
+            return W, self.gap(W, F, gradient, values), float(values.sum())
         U, G = W.copy(), F + beside(F, shift)
         U[-1] += shift
         self.expect([Work("gradient", self.product_work)])
         levels = self.values(U, G)
         gap = self.gap(U, G, self.gradient(U, G, "balanced gradient"), levels)
         # The bound also holds for the original coefficients if their objective is smaller.
-        return (U if levels.sum() <= values.sum() else W), gap
+        best, level = (U, levels) if levels.sum() <= values.sum() else (W, values)
+        return best, gap, float(level.sum())
 
     def gap(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix) -> float:
         """Return an upper bound of the relative distance from the minimum; the largest of several tasks.

@@ -141,8 +141,9 @@ class SampledFeatures:
 class WideNewton(Newton):
     """Newton's method for so many features that a matrix of their second moments does not fit in memory.
 
-    It stops by an estimate of the distance from the minimum, not by a bound: the Newton decrement or, if the loss is
-    quadratic, the norm of the gradient given by the preconditioner.
+    It stops by the bound of Newton's method on features, since the Newton decrement cannot be trusted here: where few
+    rows have curvature, the preconditioner overestimates it, and hides what is left of the gradient. If the loss is
+    quadratic, its curvature is known everywhere, and the norm of the gradient given by the preconditioner is enough.
 
     Parameters
     ----------
@@ -237,13 +238,12 @@ class WideNewton(Newton):
             return bound
         return np.minimum(bound, 0.5 * SAFETY * self.by_task(gradient * self.precondition(gradient)))
 
-    def certified(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
+    def certified(
+        self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float
+    ) -> tuple[Matrix, float, float]:
         if self.loss.is_quadratic:
-            return W, self.gaps[-1]  # for which the intercept is a coefficient like the others
+            return W, self.gaps[-1], float(values.sum())  # for which the intercept is a coefficient like the others
         return super().certified(W, F, gradient, values, tol)
-
-    def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
-        return self.decrement(gradient, step, values)
 
     # -- what is to come, and a run that ends early --------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ F^\top C F`, preconditions the steps. Compared with wide features, kernel values
 
 Every step is a point of the dual problem, and half the squared norm of its residual is exactly the difference between
 the primal and the dual objective. This bounds the distance from the minimum, and the steps end when it is small enough.
+The solution for a similar loss, such as that of the previous penalty on a path, is a point of the dual problem too,
+from which they start.
 """
 
 from __future__ import annotations
@@ -138,6 +140,8 @@ class WideRidge(Newton):
     def __init__(self, design: FeatureMatrix, loss: Loss, landmarks: LandmarkFeatures):
         super().__init__(design, loss)
         self.landmarks = landmarks
+        self.dual: Matrix | None = None
+        """The products C^1/2 rho of the last solution."""
         self._aim_at(loss)
 
     def for_loss(self, loss: Loss) -> Self:
@@ -158,7 +162,10 @@ class WideRidge(Newton):
         """The mean curvature, for one preconditioner of all columns."""
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
-        """Minimise the objective to a relative tolerance of ``tol``; ``start`` would save no steps and is ignored."""
+        """Minimise the objective to a relative tolerance of ``tol``, starting from the last solution of this solver.
+
+        The coefficients ``start`` are ignored: they are no point of the dual problem.
+        """
         with single_threaded_blas():  # our own threads run in parallel, so that bits do not depend on their number
             return self._descended(tol, STEPS_FOR_ONE * max_iter)
 
@@ -190,7 +197,7 @@ class WideRidge(Newton):
                 break  # no further progress is possible in this precision
             rho, F, W = rho + length * direction, F + length * bent, W + length * V
             self._keep(objectives, rho, F, W, direction, energy)
-        gap = self.gaps[-1]
+        gap, self.dual = self.gaps[-1], self.roots * rho
         if self.design.intercept:
             W = np.vstack([W, offset])
         converged = bool(gap <= max(tol, float(np.finfo(self.design.dtype).eps)))
@@ -258,13 +265,36 @@ class WideRidge(Newton):
             kept = (*arrays, np.array(objectives), np.array(self.gaps), numbers)
             checkpoint.anew("iterate", kept)
 
+    def carried(self) -> tuple[Values, ...]:
+        assert self.dual is not None
+        return np.array([self.design.n_passes], dtype=np.int64), self.dual
+
+    def take_over(self, *carried: Values) -> None:
+        numbers, self.dual = carried
+        self.design.n_passes = int(numbers[0])
+
     def _begun(self) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix, list[float]]:
         """Return the state from which steps start or continue: coefficients of rows, decision values and so on."""
         n, k = self.goal.shape
         checkpoint = self.design.passes.context.checkpoint
         if checkpoint is None or "iterate" not in checkpoint.found:
-            W = np.zeros((self.design.n_features, k))
-            return np.zeros((n, k)), np.zeros((n, k)), W, np.zeros((n, k)), np.ones(k), []
+            rho, F, W = self._started()
+            return rho, F, W, np.zeros((n, k)), np.ones(k), []
         rho, F, W, direction, energy, objectives, gaps, numbers = checkpoint.found["iterate"]
         self.gaps, self.design.n_passes = gaps.tolist(), int(numbers[0])
         return rho, F, W, direction, energy, objectives.tolist()
+
+    def _started(self) -> tuple[Matrix, Matrix, Matrix]:
+        """The point of the dual problem closest to the last solution; 0 if there is none."""
+        if self.dual is None:
+            return (
+                np.zeros_like(self.goal),
+                np.zeros_like(self.goal),
+                np.zeros((self.design.n_features, len(self.goal.T))),
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rho = np.where(self.roots > 0.0, self.dual / self.roots, 0.0)
+        rho, _ = self._balanced(rho) if self.design.intercept else (rho, None)
+        weighted = self.roots * rho
+        W = self.design.kept("first row sums", self.design.transposed, weighted, "gradient")[: self.design.n_features]
+        return rho, self.design.kept("first decision values", self._values, W).astype(np.float64), W
