@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import dask
@@ -101,6 +102,7 @@ def learners():
     """Every learner and solver: its name, how to make it, and its targets."""
     kernel = "gaussian(0.02)"
     newton = {"n_components": 256, "map": "RandomFourier", "alpha": 1.0}
+    classifier = partial(mercer.KernelClassifier, kernel, n_components=256, C=1.0, random_state=0)
     yield "ridge", lambda: regressor(256), 1
     yield "ridge, leave-one-out", lambda: regressor(256, alpha="loo"), 1
     yield "least squares, classes", lambda: mercer.KernelClassifier(kernel, n_components=256, loss="squared", C=1.0), 2
@@ -119,7 +121,7 @@ def learners():
     yield "learned column scales", lambda: mercer.KernelRegressor(n_components=256, columns="learned", alpha=1.0), 1
     yield "conformal, split", lambda: ConformalRegressor(regressor(256)), 1
     yield "conformal, jackknife+", lambda: ConformalRegressor(regressor(256), method="jackknife+"), 1
-    yield "conformal, classes", lambda: ConformalClassifier(mercer.KernelClassifier(kernel, n_components=256, C=1.0)), 2
+    yield "conformal, classes", lambda: ConformalClassifier(classifier()), 2
     yield "correlations", lambda: KernelCCA(kernel, n_components=256, n_components_y=16), 1
     yield "components", lambda: KernelPCA(kernel, n_components=256), None
     yield "clusters", lambda: KernelKMeans(kernel, n_components=256, n_clusters=5, max_iter=10), None
