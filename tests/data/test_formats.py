@@ -178,9 +178,7 @@ def test_a_folder_and_a_pattern(tmp_path):
         data.open(f"{tmp_path}/*.csv")
     with pytest.raises(FileNotFoundError, match=r"; did you mean '.*b\.parquet'\?"):
         data.open(tmp_path / "bb.parquet")
-    with pytest.raises(
-        ValueError, match=r"the format of .*notes.md from its name: give format, one of \('csv', 'parquet'"
-    ):
+    with pytest.raises(ValueError, match=r"the format of .*notes.md from its name: give format, one of csv, parquet"):
         data.open(tmp_path / "notes.md")
     to_csv(as_frame(X), tmp_path / "d.csv")
     with pytest.raises(ValueError, match=r"all files of a table must have one format, found .*a.parquet and .*d.csv"):
@@ -436,7 +434,7 @@ def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
         np.save(file, np.eye(3))
     np.testing.assert_array_equal(whole(data.open(tmp_path)).X, 2.0 * np.eye(3))
     (tmp_path / "rows").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"the format of .*rows from its name: give format, one of .*'doubled'\)"):
+    with pytest.raises(ValueError, match=r"the format of .*rows from its name: give format, one of .*doubled"):
         data.open(tmp_path / "rows")
 
 
