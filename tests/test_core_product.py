@@ -139,5 +139,5 @@ def test_what_products_refuse(isa):
     offset, out = np.zeros(1, dtype=np.float32), np.empty((3, 11), dtype=np.float32)
     with pytest.raises(ValueError, match="5 phases make from 5 to 10 features, got 11"):
         _core.matrix_waves(_core.RowParts(np.ones((3, 4), dtype=np.float32)), panels, offset, 1.0, out)
-    with pytest.raises(ValueError, match="a row at least"):
+    with pytest.raises(ValueError, match="must have at least one row"):
         _core.panels(np.ones((0, 5)), np.float32)

@@ -74,6 +74,6 @@ def test_numbers_as_text_are_classes_with_a_warning():
 
 def test_numbers_as_text_that_hardly_repeat_are_refused_as_classes():
     prices = np.array([f"${price:,.2f}" for price in np.linspace(900.0, 2000.0, 100)])
-    with pytest.raises(ValueError, match=r"looks like numbers, such as .*; if each of its values is a class, request"):
+    with pytest.raises(ValueError, match=r"looks like numbers, such as .*; if each of its values is a class, ask for"):
         task_of(data.open(X, target=prices))
     assert task_of(data.open(X, target=prices), "classification").name == "classification"

@@ -248,7 +248,7 @@ DESCRIPTIONS = {
         at("model/kernel", "Polynomial(degree=1000000000)"),
         "has degree 1000000000",
     ),
-    "a precomputed kernel": ("nystrom", at("model/kernel", "precomputed"), "expected|unknown"),
+    "a precomputed kernel": ("nystrom", at("model/kernel", "precomputed"), "cannot be part of an expression"),
     "an argument precomputed": ("nystrom", at("model/arguments/kernel", "precomputed"), "must be precomputed"),
     "names too few": ("fourier", at("model/names", ["a"]), "there must be 4 column names"),
     "names that are numbers": ("fourier", at("model/names", [1, 2, 3, 4]), "the name of a column must be text"),

@@ -38,7 +38,8 @@ class Spread(NamedTuple):
         """
         if not len(self.source):
             return self.deviation
-        variances = np.bincount(self.source, self.deviation**2)[self.source]
+        of_levels = np.where(self.is_level, self.deviation, 0.0)  # numbers may have squares that overflow
+        variances = np.bincount(self.source, of_levels**2)[self.source]
         varying = np.bincount(self.source, self.deviation > 0.0)[self.source]
         deviation = np.where(self.is_level, np.sqrt(variances), self.deviation * np.sqrt(np.maximum(varying, 1.0)))
         return np.maximum(deviation, self.most / WIDEST - self.least / WIDEST)
