@@ -335,6 +335,7 @@ def test_dates_in_other_forms_without_doubt_are_dates(tmp_path, name):
         ["45.01.2020", "31.12.2020"],
         ["2020/01/05", "31.12.2020"],
         ["2020/01/05", "soon"],
+        ["31.12.2020 10:00", "30.12.2020 noon"],
     ],
 )
 def test_dates_in_forms_with_doubt_are_text(tmp_path, texts):

@@ -204,10 +204,18 @@ def test_a_model_without_probabilities_has_no_such_output():
     assert set(run(model, X)) == {"label", "decision_values"}
 
 
-@pytest.mark.parametrize("name", ["Nystrom", "RandomFourier", "TaylorSketch"])
-def test_no_rows_have_no_answers(name):
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        ("gaussian(0.2)", "Nystrom"),
+        ("gaussian(0.2)", "RandomFourier"),
+        ("gaussian(0.2)", "TaylorSketch"),
+        ("exponential(0.3)", "TaylorSketch"),  # which multiplies rows by a vector
+    ],
+)
+def test_no_rows_have_no_answers(kernel, name):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    model = KernelClassifier("gaussian(0.2)", map=name, C=1.0, n_components=16, random_state=0).fit(X, X[:, 0] > 0.0)
+    model = KernelClassifier(kernel, map=name, C=1.0, n_components=16, random_state=0).fit(X, X[:, 0] > 0.0)
     found = run(model, X[:0])
     assert {output: values.shape[0] for output, values in found.items()} == dict.fromkeys(found, 0)
 
