@@ -27,6 +27,7 @@ from distributed import Client, LocalCluster
 import mercer
 from mercer.learn import ConformalClassifier, ConformalRegressor, KernelCCA, KernelKMeans, KernelPCA
 from mercer.learn.novelty import KernelNovelty
+from mercer.scale.local import keeping_memory
 
 COLUMNS = 28
 
@@ -52,6 +53,7 @@ def collections(n_rows: int, parts: int):
 @contextmanager
 def workers(count: int):
     with (
+        keeping_memory(),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,

@@ -8,6 +8,8 @@ import dask
 import dask.array as da
 from distributed import Client, LocalCluster
 
+from mercer.scale.local import keeping_memory
+
 N_ROWS, CHUNK = 2600, 700
 
 
@@ -24,7 +26,8 @@ def started(n_workers, memory_limit="2GiB"):
 
 @pytest.fixture(scope="session")
 def shared_cluster():
-    with dask.config.set({"distributed.admin.log-format": "%(message)s"}), started(2) as cluster:
+    quiet = dask.config.set({"distributed.admin.log-format": "%(message)s"})
+    with quiet, keeping_memory(), started(2) as cluster:
         yield cluster
 
 

@@ -1,5 +1,7 @@
 """Files in partitions, read by workers, and the command that asks for it."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from mercer.data import partitioned_files
 from mercer.data.block import BLOCK_ROWS
 from mercer.data.partitioned_files import BlockRange, PartitionedFiles
 from mercer.data.partitions import HereParts
-from mercer.scale.local import connected, files_on
+from mercer.scale.local import ALLOCATION, connected, files_on
 from mercer.scale.parcels import packed, unpacked
 
 pandas = pytest.importorskip("pandas")
@@ -104,15 +106,24 @@ def test_a_cluster_of_this_machine_listens_on_loopback_alone(shared_cluster):
         assert client.scheduler.address == shared_cluster.scheduler_address
 
 
+def test_workers_keep_memory_for_the_next_chunk(shared_cluster):
+    """The C library reads its settings when a process starts; Dask's other settings remain."""
+    with connected(shared_cluster.scheduler_address) as client:
+        for name, expected in (*ALLOCATION.items(), ("OMP_NUM_THREADS", 1)):
+            assert set(client.run(os.environ.get, name).values()) == {str(expected)}
+
+
 @pytest.mark.full
-def test_the_command_learns_on_a_local_cluster(folder, tmp_path):
+def test_the_command_learns_on_a_local_cluster(folder, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     from mercer.cli.command_group import mercer as command
 
     given = ["fit", str(folder / "rows.parquet"), "--target", "y", "--features", "16", "--kernel", "gaussian"]
     given += ["--alpha", "1", "-o", str(tmp_path / "model"), "--dask", "local:1"]
+    said: list[str] = []
+    monkeypatch.setattr("mercer.cli.fit.say", said.append)  # which only terminals see
     found = CliRunner().invoke(command, given)
     assert found.exit_code == 0, found.output
-    assert "1 workers; dashboard: http://127.0.0.1:" in found.output
+    assert any(line.startswith("1 worker; dashboard: http://127.0.0.1:") for line in said)
     assert mercer.load(tmp_path / "model").coef_.shape == (16,)

@@ -192,7 +192,8 @@ def on_cluster(address: str | None, rows: Any) -> Iterator[Any]:
     from ..scale.local import connected, files_on
 
     with connected(address) as client:
-        say(f"{len(client.ncores())} workers; dashboard: {client.dashboard_link}")
+        count = len(client.ncores())
+        say(f"{count} {'worker' if count == 1 else 'workers'}; dashboard: {client.dashboard_link}")
         yield files_on(client, rows)
 
 
