@@ -273,7 +273,9 @@ class HSICTest:
             raise ValueError(f"expected at least 4 rows, found {self._rows}")
         with single_threaded_blas():
             norms = self._permuted() if self.method == "permutation" else self._signed()
-        return KernelTestResult.of(norms[0], norms[1:], self.method)
+        # Equal rows have equal features, which may differ from their mean by its rounding.
+        noise = float(np.finfo(np.float64).eps ** 2 * np.prod([mean @ mean for mean in self._means]))
+        return KernelTestResult.of(norms[0], norms[1:], self.method, noise)
 
     def _permuted(self) -> Matrix:
         """Return the squared norms of covariances of the unpermuted and the permuted rows."""

@@ -33,7 +33,7 @@ class KernelTestResult(NamedTuple):
         return f"{type(self).__name__}({test}, null of {len(self.null)} values)"
 
     @classmethod
-    def of(cls, statistic: float, null: NDArray[np.float64], method: str) -> Self:
+    def of(cls, statistic: float, null: NDArray[np.float64], method: str, noise: float = 0.0) -> Self:
         """Return the result for a statistic among its values under the null hypothesis.
 
         Parameters
@@ -51,5 +51,5 @@ class KernelTestResult(NamedTuple):
             The result.
         """
         # Numbers that differ only by rounding count as equal: a permutation may exchange equal rows only.
-        reached = np.count_nonzero(null >= statistic * (1.0 - 1e-12))
+        reached = np.count_nonzero(null >= statistic * (1.0 - 1e-12) - noise)
         return cls(float(statistic), float((1 + reached) / (1 + len(null))), null, method)
