@@ -282,11 +282,12 @@ def test_a_partition_that_fails_once_is_an_error_unless_retries_are_asked_for(co
     faulty = collections[0].map_blocks(failing(tmp_path), dtype=float)
     with pytest.raises(OSError, match="the network is down"):
         make().fit(faulty, collections[1])
-    (tmp_path / "failed").unlink()
+    again = tmp_path / "again"  # Dask knows that tasks of the same name have failed
+    again.mkdir()
     with dask.annotate(retries=2):
-        faulty = collections[0].map_blocks(failing(tmp_path), dtype=float)
+        faulty = collections[0].map_blocks(failing(again), dtype=float)
         check_same(make().fit(faulty, collections[1]), make().fit(*collections[:2]))
-    assert (tmp_path / "failed").exists()
+    assert (again / "failed").exists()
 
 
 @pytest.mark.full
@@ -311,11 +312,16 @@ def test_a_lost_scheduler_is_a_clear_error_and_the_fit_goes_on_with_another(coll
     def scheduler():
         return subprocess.Popen([*command, "--no-dashboard"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def slowly(part):
+        time.sleep(0.05)  # so that some partitions are still to come when the scheduler is lost
+        return part
+
     X, y = collections[0].rechunk((50, 5)), collections[1].rechunk(50)
+    slow = X.map_blocks(slowly, dtype=float, meta=np.empty((0, 0)))
     lost = []
 
     def told(progress):
-        if progress.what == "sums" and progress.rows > 1600 and not lost:  # a group of partitions is in the checkpoint
+        if progress.what == "sums" and progress.rows >= 1600 and not lost:  # a group of partitions is in the checkpoint
             first.kill()
             lost.append(time.monotonic())
 
@@ -324,8 +330,9 @@ def test_a_lost_scheduler_is_a_clear_error_and_the_fit_goes_on_with_another(coll
         with joining(address, "one", "--no-nanny"), distributed.Client(address) as client:
             client.wait_for_workers(1)
             make = lambda: LEARNERS["number"]().set_params(random_state=0)  # noqa: E731
-            with pytest.raises(WorkersGoneError, match="connection to the scheduler was lost"):
-                train(make(), X, y, output=output, every=0.0, progress=told)
+            again = dask.config.set({"mercer.persist": False})  # partitions are made in every pass
+            with again, pytest.raises(WorkersGoneError, match="connection to the scheduler was lost"):
+                train(make(), slow, y, output=output, every=0.0, progress=told)
             assert time.monotonic() - lost[0] < 60.0
         first.wait()
         second = scheduler()
