@@ -44,6 +44,8 @@ class KernelTestResult(NamedTuple):
             Its values under the null hypothesis.
         method : str
             The method that gave the values in ``null``.
+        noise : float, default=0.0
+            The rounding error of a statistic that should be 0.
 
         Returns
         -------
