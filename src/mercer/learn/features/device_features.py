@@ -255,7 +255,23 @@ class DeviceFeatures(FeatureMatrix):
         return found
 
 
-class DeviceHeld(DeviceFeatures):
+class DeviceRows(DeviceFeatures):
+    """Features of rows that are on a device, stored or not, so that those of any rows are available."""
+
+    @abstractmethod
+    def _of(self, rows: Any) -> ChosenRows:
+        """Return the features of a slice of rows, or of rows with these numbers."""
+
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
+        for start in range(0, self.n_rows, self.chunk_rows):
+            stop = min(start + self.chunk_rows, self.n_rows)
+            if rows is None:
+                yield FeatureChunk(slice(start, stop), partial(self._of, slice(start, stop)), stop)
+            elif len(some := among(rows, start, stop)):
+                yield FeatureChunk(some, partial(self._of, self.device.sent(some)), stop)
+
+
+class DeviceHeld(DeviceRows):
     """Features in the memory of a device.
 
     Parameters
@@ -332,14 +348,6 @@ class DeviceHeld(DeviceFeatures):
             return None
         return self._gathered[1]
 
-    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
-        for start in range(0, self.n_rows, self.chunk_rows):
-            stop = min(start + self.chunk_rows, self.n_rows)
-            if rows is None:
-                yield FeatureChunk(slice(start, stop), partial(self._of, slice(start, stop)), stop)
-            elif len(some := among(rows, start, stop)):
-                yield FeatureChunk(some, partial(self._of, self.device.sent(some)), stop)
-
     def _of(self, rows: Any) -> ChosenRows:
         return ChosenRows.all(np.ascontiguousarray(self.device.received(self.Z[rows])))
 
@@ -400,7 +408,7 @@ class DeviceStreamed(DeviceFeatures):
         return lambda some: self.device.received(make(self.device.sent(X[some]), int(rows[some.start])))
 
 
-class DeviceRecomputed(DeviceFeatures):
+class DeviceRecomputed(DeviceRows):
     """Features that are computed again in every pass, from rows that stay on the device.
 
     Products of kernel values at landmarks with few columns are computed without storing these values, if the device has
@@ -451,14 +459,6 @@ class DeviceRecomputed(DeviceFeatures):
                 tell(tile.stop if rows is None else int(rows[tile.stop - 1]) + 1)
 
         tiles.run(at, self.n_rows if rows is None else len(rows))
-
-    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
-        for start in range(0, self.n_rows, self.chunk_rows):
-            stop = min(start + self.chunk_rows, self.n_rows)
-            if rows is None:
-                yield FeatureChunk(slice(start, stop), partial(self._of, slice(start, stop)), stop)
-            elif len(some := among(rows, start, stop)):
-                yield FeatureChunk(some, partial(self._of, self.device.sent(some)), stop)
 
     def _of(self, rows: Any) -> ChosenRows:
         return ChosenRows.all(np.ascontiguousarray(self.device.received(self._features(self.X[rows], 0))))
