@@ -273,6 +273,15 @@ def test_intervals_are_refused():
     assert set(run(model.estimator_, X)) == {"prediction"}
 
 
+def test_probabilities_over_a_posterior_are_refused():
+    """The decision values alone would give other probabilities than the model."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    given = {"loss": "logistic", "probabilities": "laplace", "C": 1.0, "n_components": 12, "random_state": 0}
+    model = KernelClassifier("gaussian(0.3)", **given).fit(X, X[:, 0] > 0.0)
+    with pytest.raises(export.NotExportedError, match="fit with probabilities='calibrated'"):
+        export.onnx(model)
+
+
 def test_mixed_labels_are_refused():
     X = np.random.default_rng(0).normal(size=(20, 2))
     y = np.where(X[:, 0] > 0.0, "1", "a").astype(object)

@@ -159,6 +159,11 @@ def _(model: KernelRegressor, X: Symbol) -> Answers:
 
 @answers.register
 def _(model: KernelClassifier, X: Symbol) -> Answers:
+    if hasattr(model, "posterior_"):
+        raise NotExportedError(
+            "probabilities='laplace' are integrals over the posterior, which is not exported: fit with "
+            "probabilities='calibrated'"
+        )
     rows = rows_of(model, X)
     left = None
     if model.falls_back:
