@@ -109,9 +109,8 @@ def test_the_most_likely_class_is_the_label():
     X = np.random.default_rng(0).normal(size=(90, 2))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
     model = KernelClassifier("gaussian(0.3)", C=1.0, n_components=16, random_state=0).fit(X, y)
-    model.calibration_ = model.calibration_._replace(
-        offsets=(-4.0, 4.0, 0.0)
-    )  # so that the curves disagree with labels
+    # With these offsets, the calibration curves disagree with the labels.
+    model.calibration_ = model.calibration_._replace(offsets=(-4.0, 4.0, 0.0))
     found = run(model, X, "float64")
     np.testing.assert_array_equal(model.classes_[found["probabilities"].argmax(axis=1)], found["label"])
     assert_agree(found["probabilities"], model.predict_proba(X), "float64")

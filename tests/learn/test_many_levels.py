@@ -211,9 +211,8 @@ def test_bandwidths_are_those_of_dense_levels(kernel, scale, monkeypatch):
         )
 
     dense, sparse = (fitted(make, X, y, most, monkeypatch).map_.kernel_.gamma for most in (FEW, MANY))
-    moved = (
-        scale == "standard" and "scale" in kernel
-    )  # the variance of all entries counts the entries of rare levels as moved
+    # The variance of all entries counts the entries of rare levels as moved.
+    moved = scale == "standard" and "scale" in kernel
     assert sparse == pytest.approx(dense, rel=0.01 if moved else 1e-9)
 
 

@@ -40,14 +40,14 @@ LEARNERS = [
     KernelRegressor(loss="poisson", kernel=None, alpha=1.0, preparation=None),
     KernelRegressor(map="exact", kernel=None, alpha=1.0, preparation=None),
     KernelRegressor(map="exact", alpha="loo", fit_intercept=False, kernel=None, preparation=None),
-    KernelClassifier(
-        map="exact", tol=1e-15, kernel=None, C=1.0, preparation=None
-    ),  # decision values have half the digits of the objective
+    # Decision values have half as many correct digits as the objective.
+    KernelClassifier(map="exact", tol=1e-15, kernel=None, C=1.0, preparation=None),
     KernelClassifier(map="exact", loss="squared", kernel=None, C=1.0, preparation=None),
     *(
         KernelRegressor(map="nystrom", solver="landmarks", loss=loss, kernel=None, alpha=1.0, preparation=None)
         for loss in ("squared", "huber")
     ),
+    # A tolerance that rows in float32 reach as well.
     KernelRegressor(
         map="nystrom",
         solver="landmarks",
@@ -57,7 +57,7 @@ LEARNERS = [
         kernel=None,
         alpha=1.0,
         preparation=None,
-    ),  # also of float32
+    ),
     *(
         KernelClassifier(map="nystrom", solver="landmarks", loss=loss, tol=1e-8, kernel=None, C=1.0, preparation=None)
         for loss in ("squared", "squared_hinge", "logistic")

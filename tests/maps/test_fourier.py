@@ -75,9 +75,8 @@ def test_sign_rotations_have_a_lower_error(d):
 @pytest.mark.parametrize("seeds", quick_and_full(500, 2_000))
 def test_the_bias_of_sign_rotations_is_below_two_thousandths(seeds):
     found = errors(StructuredFourier, np.vstack([pairs(5), 3.0 * directions(5)]), 4096, seeds)
-    noise = 0.0012 * np.sqrt(
-        2_000 / seeds
-    )  # 0.0024 over 500 seeds: this detects a bias of 0.0032, and the full test 0.002
+    # 0.0024 over 500 seeds: this detects a bias of 0.0032, and the full test one of 0.002.
+    noise = 0.0012 * np.sqrt(2_000 / seeds)
     assert (3 * found.std(axis=0) / np.sqrt(len(found)) < noise).all()  # fine enough to tell
     assert (np.abs(found.mean(axis=0)) < 0.0008 + noise).all()
 

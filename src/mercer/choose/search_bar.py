@@ -44,7 +44,6 @@ class SearchBar(Line):
         spent, left = self._search.setting.clock.spent, self._search.seconds_left
         if left is None:
             return f"{clock(spent)}; {self._what}"
-        self._share = max(
-            self._share, spent / max(spent + left, 1e-9)
-        )  # if the remaining time grows, the bar stands still
+        # If the remaining time grows, the bar stands still.
+        self._share = max(self._share, spent / max(spent + left, 1e-9))
         return f"{bar_of(self._share)}, {clock(spent)}, {clock(left)} left; {self._what}"

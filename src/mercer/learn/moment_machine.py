@@ -276,9 +276,8 @@ class MomentMachine(ColumnEffects, ABC):
         machine.preparation_ = plan.passes.context.preparation or self._new_preparation()
         machine._scan_columns(plan, sample)
         block = sample.block(PILOT_ROWS)
-        unscaled = placed(
-            plan.table, machine.preparation_.rescaled(None), block.X, sample.numbers(PILOT_ROWS)
-        )  # it can locate the row that is refused
+        # If a row is refused, `placed` tells where it is.
+        unscaled = placed(plan.table, machine.preparation_.rescaled(None), block.X, sample.numbers(PILOT_ROWS))
         targets = None if block.y is None else self._pilot_targets(block)
         penalties = None if block.y is None else self._penalties_given(block.y)
 

@@ -54,9 +54,8 @@ def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, i
 def coordinates(gram: Matrix) -> Matrix:
     """Return features of rows, as many as there are rows, with these inner products; only the lower half is read."""
     values, vectors = np.linalg.eigh(gram, UPLO="L")
-    rounding = (
-        len(values) * float(np.finfo(np.float64).eps) * values[-1]
-    )  # because their square roots would not be small
+    # Eigenvalues that are only rounding errors are dropped, because their square roots would not be small.
+    rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]
     return vectors * np.sqrt(np.where(values > rounding, values, 0.0))
 
 

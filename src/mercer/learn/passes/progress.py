@@ -111,11 +111,8 @@ class Reporter:
         self._forecast = Forecast(perf_counter(), n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "_callbacks": [],
-            "_lock": None,
-        }  # callbacks exist only in this process, not where the object is sent
+        # Callbacks exist only in this process, not where the object is sent.
+        return {**vars(self), "_callbacks": [], "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())

@@ -649,9 +649,8 @@ class Preparation:
         """Return the levels of a column, and their numbers: ``ABSENT`` if missing, ``UNSEEN`` if unknown."""
         found = levels(values)
         check_hashable(column.name, found.tolist())
-        if (
-            column.name not in self._numbered
-        ):  # cached, since creating it takes longer than looking up the levels of a tile
+        # Cached, since creating it takes longer than looking up the levels of a tile.
+        if column.name not in self._numbered:
             names = column.levels or ()
             self._numbered[column.name] = {level: code for code, level in enumerate(names)} | dict.fromkeys(
                 column.rare, len(names)

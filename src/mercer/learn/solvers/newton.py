@@ -393,8 +393,8 @@ class Newton:
                 break  # this precision cannot resolve the Hessian; the current result is a valid step
             step = further
             # A preconditioner from another point may overestimate the curvature in some directions, and make the
-            # remaining # gradient there look small. The decrease of the model must therefore be small too (Nash and
-            # Sofer, Assessing a # search direction within a truncated-Newton method, 1990).
+            # remaining gradient there look small. The decrease of the model must therefore be small too (Nash and
+            # Sofer, Assessing a search direction within a truncated-Newton method, 1990).
             fallen = fallen + length * energy
             is_near = (following <= goal).all()
             if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
@@ -467,9 +467,8 @@ class Newton:
     def fresh_factors(self, F: Values) -> list[Factor]:
         """Return the factors of I + Z' diag(h) Z for every column of h, with one thread per class."""
         h = self.preconditioning_curvature(F)
-        if all(
-            np.array_equal(column, h[:, 0]) for column in h.T[1:]
-        ):  # for example at the start, when all rows have the same curvature
+        # All classes share one factor, for example, at the start, when all rows have the same curvature.
+        if all(np.array_equal(column, h[:, 0]) for column in h.T[1:]):
             return [self.kept_factor(h, 0, alone=True)] * h.shape[1]
         factors: list[Any] = [None] * h.shape[1]
 
@@ -517,9 +516,8 @@ class Newton:
         below, above = slope(low), slope(high)
         flat = LEVEL * np.abs(below)
         half = 0.5 * high
-        middle = slope(
-            half
-        )  # the slope at the start says nothing: it may be millions of times as steep as shortly after it
+        # Half-way, because the slope at the start says nothing: a little further on, it may be a millionth of that.
+        middle = slope(half)
         if (np.abs(above) <= GOOD_SLOPE * np.maximum(-middle, 0.0)).all():
             return high
         falls = middle < 0
