@@ -76,7 +76,7 @@ inline Logarithm<T> logarithm_or_0(Vector<T> x) {
     return logarithm<T>(x > T(0) ? x : broadcast(T(1)));
 }
 
-// Register number k of v_0[0], v_1[0], ..., v_0[1], v_1[1], ...: one register after the other contributes its numbers.
+// Register k of the sequence v_0[0], v_1[0], ..., v_0[1], v_1[1], ..., in which the numbers of all registers alternate.
 template <class T, size_t k, size_t width, size_t next = 0, size_t... lane>
 inline Vector<T> interleaved(const Vector<T> (&v)[width], Vector<T> some, std::index_sequence<lane...> lanes) {
     constexpr size_t count = sizeof...(lane), first = k * count;
@@ -96,7 +96,7 @@ inline void store_interleaved(T *out, const Vector<T> (&v)[width], std::index_se
     (store(out + k * lanes, interleaved<T, k, width>(v, v[0], std::make_index_sequence<lanes>{})), ...);
 }
 
-// The features of few frequencies: a register of values at once; multiples of the frequency come from rotations.
+// The features of few frequencies, for a register of values at a time; rotations make the multiples of the frequency.
 template <class T, size_t order>
 struct ByValues {
     static constexpr size_t width = 2 * order + 1, lanes = Simd<T>::lanes;
@@ -192,7 +192,7 @@ inline void store_as(float *out, const Vector<double> &value) {
     __builtin_memcpy(out, &narrow, sizeof narrow);
 }
 
-// The features of any number of frequencies: a register of frequencies at once, value by value and always in double
+// The features of any number of frequencies, a register of them at a time, value by value and always in double
 // precision, because a high frequency makes the last digits of a logarithm matter.
 struct ByFrequencies {
     typedef Vector<double> Numbers;

@@ -1,11 +1,11 @@
-// Which of the x86 instruction sets of CMakeLists.txt this machine runs: the processor has them, and the operating system
-// saves their registers.  What is asked for must cover the flags that the kernels are compiled with.
+// Which of the x86 instruction sets of CMakeLists.txt this machine can run: the processor must have them, and the
+// operating system must save their registers.  The checks must cover all flags that the kernels are compiled with.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__)
 
 #if defined(_WIN32)
-// On Windows __builtin_cpu_supports would need a library of Clang's that Microsoft's linker is not given.
+// On Windows, __builtin_cpu_supports needs a library of Clang that Microsoft's linker does not link.
 #include <cpuid.h>
 
 namespace {

@@ -1,7 +1,8 @@
 // Declares the functions of kernels.h: those of the instruction set MERCER_ISA, if one is given, and those compiled
 // once.
 //
-// A definition that differs from its declaration is another function: the declared one is missing, and the build fails.
+// A definition that differs from its declaration defines another function: the declared one is missing, so the build
+// fails.
 #include "mercer.h"
 
 #define KERNEL_F64(result, name, arguments)

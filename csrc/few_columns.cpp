@@ -1,6 +1,6 @@
 // Products of rows with few columns, and of the transposed rows with few weights.  Their speed is that of memory, so
-// every row is read once, and rows from all over an array are read where they stand, by their numbers.  Rows may be
-// stored as 16-bit integers, which halves what is read: their unit is for the caller to multiply by.
+// every row is read only once, and selected rows are read in place, by their numbers, without a copy.  Rows may be
+// stored as 16-bit integers, which halves what is read; the caller multiplies the result by their unit.
 #include "isa.h"
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct FewColumns {
     static constexpr size_t most = MERCER_VECTOR_BYTES == 64 ? 12 : 4;  // columns whose sums fit in registers
     static constexpr size_t together = 4;  // columns that a row is multiplied by at once, or rows added at once
     static constexpr size_t tile = 16;     // rows that stay in cache until they are added
-    static constexpr size_t ahead = 1024 / sizeof(S);  // numbers of a row that are asked for before they are used
+    static constexpr size_t ahead = 1024 / sizeof(S);  // how many numbers of a row to prefetch
 
     static MERCER_INLINE Vector<T> fetch(const S *from) {
         if constexpr (std::is_same_v<S, T>) {
@@ -40,7 +40,7 @@ struct FewColumns {
         return lane[0];
     }
 
-    // Inner products of two rows with `count` <= K columns; the last column stands in for those missing.
+    // Inner products of two rows with `count` <= K columns.  If there are fewer than K, the last one is repeated.
     template <size_t K>
     static void pair(const S *first, const S *second, size_t n, const T *columns, size_t count, T *out, T *other) {
         if constexpr (K > 2) {
@@ -89,7 +89,7 @@ struct FewColumns {
     // The inner products of a row with K columns.
     template <size_t K>
     static MERCER_INLINE void inner(const S *row, size_t n, const T *const (&column)[together], T *out) {
-        constexpr size_t chains = K == 1 ? 8 : K == 2 ? 4 : 2;  // sums of each, so that additions need not wait
+        constexpr size_t chains = K == 1 ? 8 : K == 2 ? 4 : 2;  // sums per column, so that additions need not wait
         Vector<T> sums[K][chains];
 #pragma GCC unroll 4
         for (size_t c = 0; c < K; ++c) {
@@ -119,8 +119,8 @@ struct FewColumns {
         }
     }
 
-    // weights = curvature (Z columns' + offsets) of one row.  Columns without curvature have weight 0, and are not
-    // multiplied.
+    // weights = curvature (Z columns' + offsets) of one row.  Columns without curvature have weight 0 and
+    // are skipped.
     static MERCER_INLINE void bend(const S *row, size_t n, const T *curvature, const T *columns, const T *offsets,
                                    size_t count, T *weights) {
         const T *column[together];
@@ -164,7 +164,7 @@ struct FewColumns {
         }
     }
 
-    // The same for a tile of rows and one column of weights, of which those that are 0 are passed over.
+    // The same for a tile of rows and one column of weights; weights of 0 are skipped.
     static void add_column(const S *Z, size_t stride, size_t n, const std::int64_t *rows, size_t some, const T *weights,
                            size_t count, T *sums) {
         const S *row[together];
@@ -205,7 +205,7 @@ struct FewColumns {
     }
 };
 
-// out = x / unit, rounded, for adjacent columns of a larger array; what is below 0 or beyond 16 bits is cut off.
+// out = x / unit, rounded, for adjacent columns of a larger array; values below 0 or beyond 16 bits are clipped.
 template <class T>
 void to_fixed(const T *values, size_t rows, size_t n, T units, std::uint16_t *out, size_t stride) {
     for (size_t r = 0; r < rows; ++r) {

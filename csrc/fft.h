@@ -1,6 +1,6 @@
 // The discrete Fourier transform of a group of rows (transpose.h), in place.
 //
-// Complex number k of a row consists of columns 2 k and 2 k + 1.  A pass takes a radix r out of the length n: with
+// Complex number k of a row consists of columns 2 k and 2 k + 1.  A pass divides the length n by a radix r: with
 // m = n / r it replaces x[j], x[j + m], ... by their transform of length r, times powers of exp(-2 pi i / n), and
 // leaves r transforms of length m.  The result is in digit-reversed order, which the caller undoes when reading it; the
 // inverse starts from there.  A part that fits in L1 is finished before the next one is begun.

@@ -55,8 +55,8 @@ struct Gemm {
         }
     }
 
-    // The sums of a tile and a panel over part of the numbers of the rows.  The first groups fetch the next panel, one
-    // cache line per number each; the other groups ask for what is in L1 already.
+    // The sums of a tile and a panel over part of the numbers of the rows.  The first groups prefetch the next panel,
+    // one cache line for each number; for the other groups, it is in L1 already.
     static void part(const T *copy, size_t rows, const T *columns, size_t count, T *sums, bool more, const T *next) {
         constexpr size_t lines = panel > line ? panel / line : 1;
         size_t row = 0;

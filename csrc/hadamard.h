@@ -106,7 +106,7 @@ inline void radix_pass(T *x, size_t n, size_t stride) {
     }
 }
 
-// What is left of a row of n = count * lanes * 8^k numbers after the first pass.  A row longer than L1 is finished part
+// The passes after the first one, for a row of n = count * lanes * 8^k numbers.  A row longer than L1 is finished part
 // by part before the last pass joins the parts, so that every level of cache is filled once per pass at that level and
 // not once per stage; `first(part, numbers)` does the first pass of a part.
 template <class T, size_t count, class First>
@@ -122,7 +122,7 @@ void row(T *x, size_t n, First first) {
     for (size_t stride = unit; stride < n; stride *= radix) radix_pass(x, n, stride);
 }
 
-// How many registers the first pass of a row of n numbers combines: what whole radix-8 passes leave of it.
+// How many registers the first pass of a row of n numbers combines, so that radix-8 passes do all the rest.
 template <class T>
 inline size_t first_count(size_t n) {
     size_t count = n / Simd<T>::lanes;

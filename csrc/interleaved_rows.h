@@ -151,7 +151,7 @@ void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size,
     }
 }
 
-// Where features go: those of row r to out + r * stride, multiplied by scales[r] unless that pointer is null.
+// Where features are written: those of row r to out + r * stride, multiplied by scales[r] unless that pointer is null.
 template <class T>
 struct Places {
     T *out;

@@ -1,4 +1,4 @@
-// What every file of kernels starts from: the instruction set that CMake compiles it for, registers, and a few words.
+// The common basis of all files of kernels: the instruction set that CMake compiles them for, registers, and two terms.
 //
 //   MERCER_ISA           avx512, avx2 or baseline: the namespace of this copy's entry points
 //   MERCER_VECTOR_BYTES  the width of its registers

@@ -1,7 +1,7 @@
 // Kernels that are a sum or a product over the columns of two rows.
 //
 // The rows of Y come as groups: a register holds one column of several rows of Y, against one number of a row of X.
-// Every pair adds its columns in their order, whichever rows are beside it, and its terms do not change when x and y
+// Every pair adds its columns in the same order, whatever rows surround it, and its terms do not change when x and y
 // are exchanged: a Gram matrix is symmetric to the bit.
 #include "exponential.h"
 

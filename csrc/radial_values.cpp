@@ -1,6 +1,6 @@
 // Kernels of the Euclidean distance between rows and packed landmarks: products, distances and the function of them,
-// all while a block of values is in cache.  Unlike radial.cpp it repairs no cancelled digits: the error of a squared
-// distance is the rounding of the squared norms, which the caller has found small beside the width of the kernel.
+// all while a block of values is in cache.  Unlike radial.cpp, it repairs no cancelled digits: the error of a squared
+// distance is the rounding error of the squared norms, and the caller has checked that the kernel is wide enough.
 #include "exponential.h"
 #include "gemm.h"
 

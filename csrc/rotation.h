@@ -51,7 +51,7 @@ struct Ahead {
     T *written;
     size_t writes;
 
-    // The share of numbers [first, first + count): a few at a time, between other work.
+    // Prefetches the share of numbers [first, first + count): a few at a time, between other work.
     template <size_t count>
     MERCER_INLINE void ask(size_t first) const {
         constexpr size_t line = 64 / sizeof(T);

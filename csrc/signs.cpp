@@ -1,6 +1,6 @@
 // Features that are products of factors <signs, x> with random signs, computed by additions alone.
 //
-// Dense rows: five columns of a group of rows have 32 signed sums.  All of them go into a table, from which every
+// Dense rows: five columns of a group of rows have 32 signed sums.  All of them are put into a table, from which every
 // factor takes the one that its five signs select: one addition instead of five multiply-adds.  The tables of eight
 // times five columns stay in L1, the factors of a stretch of features in L2, where they are multiplied; only features
 // leave.
@@ -77,7 +77,7 @@ inline void write_table(const T *x, size_t stride, T *table) {
     }
 }
 
-// Adds to the sums of a factor what its codes select from `count` tables.
+// Adds the table entries that the codes of a factor select from `count` tables to the sums of this factor.
 template <class T, size_t count>
 inline void look_up(const T *tables, const std::uint8_t *codes, Vector<T> (&sums)[Group<T>::registers]) {
     constexpr size_t lanes = Simd<T>::lanes, registers = Group<T>::registers;
@@ -93,7 +93,7 @@ inline void look_up(const T *tables, const std::uint8_t *codes, Vector<T> (&sums
     }
 }
 
-// The same for many factors, whose sums begin here or are added to.
+// The same for many factors.  Their sums either begin here or are added to.
 template <class T, size_t count, bool begin>
 void look_up_all(const T *tables, const std::uint8_t *codes, size_t factors, T *sums) {
     constexpr size_t lanes = Simd<T>::lanes, registers = Group<T>::registers;
@@ -118,8 +118,8 @@ inline void begin_sums(size_t count, const T *tables, const std::uint8_t *codes,
 
 // The factors of dense rows; codes have the shape (block of tables, factor, table).
 //
-// The last block, the only one that may have fewer than eight tables, comes first.  The last but one comes last: its
-// tables are looked up when the factors are multiplied, which saves writing the sums once more.
+// The last block, which is the only one that may have fewer than eight tables, is processed first.  The last but one is
+// processed last: its tables are looked up while the factors are multiplied, which saves writing the sums once more.
 template <class T>
 struct DenseFactors {
     const T *X;
@@ -127,8 +127,8 @@ struct DenseFactors {
     const std::uint8_t *codes;
     size_t factors;
     T *turned;
-    const std::uint8_t *open = nullptr;  // the stretch's codes of the block that is still to be looked up
-    // With a spare register, so that no byte leads beyond the end, whether it is a code or not.
+    const std::uint8_t *open = nullptr;  // this stretch's codes of the block that has not been looked up yet
+    // With a spare register, so that no byte can address memory beyond the end, even if it is not a code.
     alignas(64) T tables[block_codes * code_values * Group<T>::rows + Simd<T>::lanes] = {};
 
     void take(size_t first, size_t rows) {
@@ -354,7 +354,7 @@ struct Products {
     }
 };
 
-// The next address that begins a cache line: reading tables and sums that straddle two lines would take twice as long.
+// The next address that begins a cache line: tables and sums that straddle two lines would take twice as long to read.
 template <class T>
 inline T *line(T *scratch) {
     return reinterpret_cast<T *>((reinterpret_cast<std::uintptr_t>(scratch) + 63) / 64 * 64);

@@ -85,7 +85,7 @@ struct Srht {
     size_t stride;
     T *scratch;  // 5 times `size` columns of a group, or 5 times as many as a register has lanes if that is more
 
-    // Takes some of the outputs and, unless they are the first, multiplies them by what is there.
+    // Selects some of the outputs.  Unless they are the first ones, multiplies them by the product so far.
     template <bool initial>
     static void pick(const T *a, const T *b, const std::int32_t *output, size_t count, T *real, T *imaginary) {
         for (size_t i = 0; i < count; i += register_columns<T>) {

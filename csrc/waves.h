@@ -101,7 +101,7 @@ class Waves {
     }
 };
 
-// The longest of some phases.  NaN counts as longer than any number, as it does in the order of bit patterns.
+// The longest of several phases.  NaN counts as longer than any number, as it does if bit patterns are compared.
 template <class T>
 class Longest {
     typedef typename Circle<T>::integer Integer;

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..._tiles import n_threads
 
-# Relative costs, measured on one core of an x86-64 machine with AVX2, in operations of a product of large matrices in #
+# Relative costs, measured on one core of an x86-64 machine with AVX2, in operations of a product of large matrices in
 # the precision of the rows. Decisions depend on the ratios only, which hardly differ between machines.
 
 SPEED = 1e10
