@@ -213,7 +213,7 @@ def test_samples_vary_together_with_what_landmarks_miss(noise):
 
 
 def test_samples_of_many_rows_are_spread_as_deviations_tell(monkeypatch):
-    monkeypatch.setattr("mercer.learn.regressor.JOINT_ROWS", 14)
+    monkeypatch.setattr("mercer.learn.gaussian_process.JOINT_ROWS", 14)
     X, y = rows()
     model = exact(0.3, n_components=25).fit(X, y)
     drawn = model.sample_y(NEW, 20_000)

@@ -33,6 +33,7 @@ from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .pca import signs_towards
 from .statistics import Moments
+from .statistics.feature_sums import feature_sums
 
 Matrix = NDArray[np.float64]
 
@@ -342,7 +343,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 return Moments.of(both, np.zeros((len(Y), 0)), chunk.weight)
             return Moments.of(Z, self.view_y_.features(Y).astype(np.float64), chunk.weight)
 
-        found = Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
+        found = Moments(*feature_sums(self, part, rows, 8 * sum(widths) ** 2, "sums"))
         return found if rows.passes.device is None else found.parted(widths[0])
 
     def _solve(self, moments: Moments, report: Reporter) -> None:

@@ -35,13 +35,14 @@ from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
 from .estimates.time_forecast import Work, exact_works, features_work, usual_works
 from .features.design import Design
-from .features.feature_matrix import HeldFeatures
+from .features.missed_kernel import missed_diagonal
 from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.class_fit import ADVICE, calibrated, class_loss, least_loss
 from .fitting.exact_hinge import ExactFit
 from .fitting.exact_ridge import exact_ridge
 from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
-from .fitting.loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
+from .fitting.loss_fit import features_of_rows, warn_unless_converged
 from .fitting.penalty_path import (
     GCV,
     HOLDOUT,
@@ -53,22 +54,19 @@ from .fitting.penalty_path import (
     held_out,
     is_several,
     rule_of,
-    unkept,
 )
 from .fitting.warm_start import widened
 from .laplace_approximation import LaplacePosterior, integrated
 from .left_out.calibration import (
-    FORGOTTEN,
     SMALL,
     Calibration,
     KeptRows,
     chosen_rows,
     learned,
-    learned_sharpness,
     sharpened,
 )
-from .left_out.decision_values import NEAREST, left_out_each
-from .losses import Loss, SideBySide, SquaredHinge, loss_named
+from .left_out.decision_values import NEAREST
+from .losses import Loss, SquaredHinge
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import Factor, MomentMachine, Sample, Tried, can_add_rows
@@ -76,7 +74,6 @@ from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
-from .protocols import LinearClassifier
 from .solvers.choice import (
     SolverCost,
     check_exact_values,
@@ -84,9 +81,7 @@ from .solvers.choice import (
     works_on_landmarks,
     works_wide,
 )
-from .solvers.conjugate_gradients import solver_for
-from .solvers.landmarks import LandmarkFeatures
-from .solvers.liblinear import joined_reports, liblinear, liblinear_cost
+from .solvers.liblinear import liblinear_cost
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, RidgeEnd, best_of, solve_ridge
 from .statistics import Moments
@@ -110,7 +105,6 @@ Matrix = NDArray[np.float64]
 LOSSES = ("squared_hinge", "logistic", "squared")
 LAPLACE = "laplace"
 PROBABILITIES = ("calibrated", LAPLACE)
-ADVICE = "raise max_iter or tol, or lower C"
 LESS_SHARP = 1e3
 """How much more sensitive least squares is to rounding than other losses, for which rows beyond the margin drop out."""
 SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
@@ -1017,7 +1011,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
     def _variances(self, X: Any) -> Matrix:
         def variances(rows: Any, first: int) -> Matrix:
             Z = self.features_of(rows, first)
-            return self.posterior_.variances(Z, self.C_, self._missed(rows, Z))
+            return self.posterior_.variances(Z, self.C_, missed_diagonal(self.map_, rows, Z))
 
         return self._by_rows(X, variances)
 
@@ -1156,63 +1150,3 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = is_narrow(self)
         return tags
-
-
-def class_loss(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> Loss:
-    """Return the loss for C = 1, from the class of every row in every task, and its weight there."""
-    tasks = zip(Tasks(model.classes_).classes, codes.T, weights, strict=True)
-    losses = [loss_named(model.loss, len(classes))(mine, len(classes), weight) for classes, mine, weight in tasks]
-    return SideBySide(losses) if len(losses) > 1 else losses[0]
-
-
-def least_loss(
-    model: LinearClassifier, design: Design, loss: Loss, codes: Codes, weights: list[Matrix], start: Matrix | None
-) -> tuple[Matrix, Report, Newton | None]:
-    """Return the coefficients with the smallest loss, how they were found, and the solver; None for LIBLINEAR."""
-    if isinstance(design, HeldFeatures) and model.solver == "liblinear":
-        pairs = zip(codes.T, weights, strict=True)
-        found, reports = zip(*(liblinear(model, design, mine, weight) for mine, weight in pairs), strict=True)
-        return np.hstack(found), joined_reports(reports), None
-    solution, solver = minimised(model, design, loss, start, ADVICE)
-    return solution.W, solution.report, solver
-
-
-def calibrated(
-    model: LinearClassifier,
-    design: Design,
-    W: Matrix,
-    solver: Newton | None,
-    loss: Loss,
-    codes: Codes,
-    weights: list[Matrix],
-    weight: Matrix,
-) -> Calibration:
-    """Return how decision values become probabilities, learned from the decision values of left-out rows.
-
-    If there are few rows, each is left out by itself. Otherwise some are left out all at once: a few steps from the
-    solution bring the objective without them close to its minimum.
-    """
-    tasks, found = Tasks(model.classes_), learned_sharpness if model.loss == "logistic" else learned
-    if design.n_rows <= SMALL:
-        with unkept(design):
-            F = design.products(W, "decision values")
-        Z = features_of_few(design)
-        share = 1.0 / np.maximum(weight, 1.0)
-        values = left_out_each(Z, F, loss, share, bool(model.fit_intercept))
-        counted = np.flatnonzero(weight > 0.0)
-        counts = [one[counted] for one in weights]
-        method = "leave-one-out" if model.loss == "squared" else "approximate leave-one-out"
-        return found(method, tasks, values[counted], codes[counted], counts)
-    rows, kept = chosen_rows(model.map_.seed_, weight), np.ones(design.n_rows)
-    kept[rows] = 0.0
-    if model.loss == "logistic":  # its sharpness depends on the penalty: the other rows take over their weight
-        kept *= float(weight.sum()) / max(float(kept @ weight), 1e-300)
-    others = loss.scaled(kept)
-    again = solver_for(design, others) if solver is None else solver.for_loss(others)
-    enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
-    # On landmarks every step is a full Newton step, and the first one removes almost all influence of these rows.
-    steps = 1 if isinstance(design, LandmarkFeatures) else int(model.max_iter)
-    with unkept(design):
-        forgotten = again.minimise(enough, steps, W).W
-        values = design.products(forgotten, "decision values")[rows].astype(np.float64)
-    return found("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .._array import to_numpy
 from .._checks import check_choice, check_jobs
 from .._random import RandomState, Stream
-from .._tiles import run_tiles, sum_in_order
+from .._tiles import run_tiles
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
@@ -35,7 +35,7 @@ from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_before, check_levels, known_width
 from .estimates.time_forecast import Work
-from .features.prepared_rows import Chunk, PartRows, PreparedRows
+from .features.prepared_rows import PreparedRows
 from .machine_parameters import MachineParameters
 from .map_choice import (
     OPEN,
@@ -47,14 +47,14 @@ from .map_choice import (
     rows_sampled,
     takes_rows_as_they_are,
 )
-from .passes.fit_passes import PartSums, Passes, Watcher, limit_of, workers_limit
+from .passes.fit_passes import Passes, limit_of, workers_limit
 from .passes.fit_tasks import IN_PROCESS, TellsCallbacks, heard_by
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows, refuse_path
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Found, Preparation, SeenColumns
 from .statistics import chunk_rows
-from .statistics.device_sums import RowValues, device_sums
+from .statistics.device_sums import RowValues
 from .training_rows.origin import remember
 from .training_rows.region import Extremes, Region, decays
 
@@ -505,46 +505,6 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         check_rows(self.map_.kernel_, X, first_row)
         return features(self.map_.fitted_, X, 1, first_row)
 
-    def _summed(
-        self,
-        part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]],
-        rows: PreparedRows,
-        held: int,
-        what: str,
-        watcher: Watcher | None = None,
-    ) -> tuple[Any, ...]:
-        """Return the sums over all rows of the results of ``part`` for a chunk's features, each of size ``held``.
-
-        A ``watcher`` is shown all features. On a device, features are tensors. The rows of partitions are summed where
-        they are, by copies of ``part`` and of this machine, neither of which may therefore contain any rows.
-        """
-        if rows.passes.partitions is not None:
-            apart = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
-            seen = [one for one in (rows.extremes, watcher) if one is not None]
-            return rows.passes.summed_partitions(what, apart, held, seen)
-        if watcher is not None:
-            part = partial(watched, part, watcher)
-        if rows.passes.device is not None:
-            return device_sums(rows.passes.device, self.map_, part, rows, what)
-        size, kept = chunk_rows(self.map_.n_components_, rows.dtype.itemsize), rows.kept_features
-        are_known = kept is not None and kept.are_complete
-
-        def work(chunk: Chunk) -> tuple[Any, ...]:
-            Z = chunk.X if are_known else self.features_of(chunk.X, chunk.first)
-            if kept is not None and not are_known:
-                kept.add(chunk, Z)
-            return part(Z, chunk)
-
-        def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
-            def after(chunk: Chunk) -> None:
-                if tell is not None:
-                    tell(chunk.last)
-
-            chunks = kept.chunks(first) if kept is not None and are_known else rows.chunks(size, first)
-            return sum_in_order(work, chunks, self.n_jobs, held, after, np.float64, totals)
-
-        return rows.passes.summed(what, add)
-
     def _difference(self, other: KernelMachine) -> str | None:
         """Describe the difference between the features of two machines."""
         ours, theirs = self.map_, other.map_
@@ -899,38 +859,6 @@ def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> Ker
     machine = kind.__new__(kind)
     machine.__dict__.update(attributes)
     return machine
-
-
-def watched(
-    part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]], watcher: Watcher, Z: NDArray[Any], chunk: Chunk
-) -> tuple[Any, ...]:
-    """Return the result of a part of a sum for the features of a chunk, and then show these to a watcher."""
-    sums = part(Z, chunk)
-    watcher.watch(Z, chunk)  # not before: a device that runs out of memory starts again with fewer rows
-    return sums
-
-
-def sums_of_part(
-    machine: KernelMachine,
-    part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]],
-    watcher: Watcher | None,
-    held: int,
-    what: str,
-    how: PartRows,
-    table: Table,
-    first: int,
-) -> PartSums:
-    """Return the sums over the rows of one partition, the first of which has this number among all rows."""
-    rows, fresh = how.of(table), None if watcher is None else watcher.fresh()
-    machine = copy(machine)
-    machine.n_jobs = how.n_jobs
-
-    def counted(Z: NDArray[Any], chunk: Chunk) -> tuple[Any, ...]:
-        chunk = chunk._replace(first=first + chunk.first)
-        return part(Z, chunk) if fresh is None else watched(part, fresh, Z, chunk)
-
-    sums = machine._summed(counted, rows, held, what)
-    return PartSums(sums, tuple(one for one in (rows.extremes, fresh) if one is not None))
 
 
 def numbered(table: Table) -> Iterator[tuple[int, Block]]:

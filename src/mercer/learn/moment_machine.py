@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import double
 from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from .._random import as_seed
@@ -24,7 +23,6 @@ from ..gpu.exchange import in_kind_of_rows
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
-from ..maps.opaque_kernels import Precomputed
 from ..scale import lazily
 from .argument_types import WeightArgument
 from .column_effects import ColumnEffects
@@ -49,6 +47,7 @@ from .solvers.choice import SolverCost, is_cheaper_exactly, path_cost, sums_cost
 from .solvers.evidence import Evidence, evident_alphas
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments, chunk_rows
+from .statistics.feature_sums import feature_sums
 from .statistics.moments import SAFETY, precision_of, trace_of
 from .targets.regression_targets import checked_targets
 from .training_rows.region import MARGIN, Extremes, Region
@@ -555,7 +554,7 @@ class MomentMachine(ColumnEffects, ABC):
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
             return self._rounded_moments(Z, *self._targets(chunk), n_rows, spent)
 
-        *sums, rounded = self._summed(part, rows, 8 * width * width, "sums", watcher)
+        *sums, rounded = feature_sums(self, part, rows, 8 * width * width, "sums", watcher)
         moments = Moments(*sums)
         return moments, moments.precision(float(rounded[0]), float(np.finfo(rows.dtype).eps))
 
@@ -642,7 +641,7 @@ class MomentMachine(ColumnEffects, ABC):
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
             return left_out.errors_and_hits(Z, *self._targets(chunk), counted)
 
-        sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
+        sums, *hits = feature_sums(self, part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
         return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
 
     def _held_moments(self, rows: PreparedRows) -> Moments:
@@ -654,7 +653,7 @@ class MomentMachine(ColumnEffects, ABC):
             weight = None if weight is None else weight[held]
             return self._rounded_moments(Z[held], Y[held], weight, n_rows)
 
-        return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums")[:-1])
+        return Moments(*feature_sums(self, part, rows, 8 * width * width, "held-out sums")[:-1])
 
     def _cost(self, moments: Moments, rule: str | None) -> SolverCost:
         """Return the cost of sums and their solution; ``rule`` is the one that chooses a penalty."""
@@ -695,18 +694,6 @@ class MomentMachine(ColumnEffects, ABC):
         for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
             if chunk not in kept:
                 kept.watch(self.features_of(chunk.X, chunk.first), chunk)
-
-    @property
-    def _misses_kernel(self) -> bool:
-        """Whether features are a projection of the kernel's own features, so that the part they miss is known."""
-        return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
-
-    def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
-        """Return the part of k(x, x) that the features of prepared rows miss; None if they are not a projection."""
-        if not self._misses_kernel:
-            return None
-        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-        return np.maximum(self.map_.kernel_.diagonal(double(rows)) - norms, 0.0)
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
 from .statistics.device_sums import RowValues
+from .statistics.feature_sums import feature_sums
 from .statistics.kept_sample import KeptSample, Sampling
 
 Matrix = NDArray[np.float64]
@@ -343,7 +344,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, np.zeros((len(Z), 0)), None, exact=float(self.alpha) < EXACT_SUMS)
 
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", watcher))
+        moments = Moments(*feature_sums(self, part, rows, 8 * width * width, "sums", watcher))
         if watcher.n_seen < rows.n_rows:  # if sums are resumed
             for chunk in rows.chunks(chunk_rows(width, rows.dtype.itemsize)):
                 if chunk.first not in watcher.seen:

@@ -34,6 +34,7 @@ from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .solvers.choice import has_many_landmarks
 from .statistics import Moments
+from .statistics.feature_sums import feature_sums
 
 Matrix = NDArray[np.float64]
 
@@ -355,7 +356,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             moments = Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight, exact=exact)
             return (*moments, *RowSums.of(Z, chunk.X, chunk.weight)) if inverse else moments
 
-        found = self._summed(part, rows, 8 * width * (width + (rows.n_features if inverse else 0)), "sums")
+        found = feature_sums(self, part, rows, 8 * width * (width + (rows.n_features if inverse else 0)), "sums")
         count = len(Moments._fields)
         return Moments(*found[:count]), RowSums(*found[count:]) if inverse else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,13 +12,12 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import dense, double, to_numpy
-from .._checks import check_choice, check_positive, check_share, check_truth, check_whole, is_number
-from .._memory import as_bytes, check_room
-from .._random import RandomState, Stream, as_seed
-from ..data import ArrayTable, Table
-from ..data.block import Block, concatenated
-from ..data.table_rows import placed
+from .._array import to_numpy
+from .._checks import check_choice, check_positive, check_share, check_whole, is_number
+from .._memory import as_bytes
+from .._random import RandomState
+from ..data import Table
+from ..data.block import Block
 from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
@@ -46,12 +45,11 @@ from .fitting.penalty_path import (
     is_several,
     rule_of,
 )
+from .gaussian_process import GaussianProcessMachine
 from .left_out.calibration import KeptRows
-from .likelihood_gradient import LikelihoodGradient, LikelihoodSlopes, likelihood_gradient
 from .losses import TargetLoss
-from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .moment_machine import Factor, MomentMachine, can_add_rows
+from .moment_machine import Factor, can_add_rows
 from .passes.fit_tasks import tells_callbacks
 from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
@@ -60,7 +58,6 @@ from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_
 from .solvers.conjugate_gradients import solver_for
 from .solvers.evidence import Evidence, most_evident
 from .solvers.newton import Report, Solution
-from .solvers.posterior import Posterior, semidefinite_root
 from .solvers.ridge import N_ALPHAS, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets.regression_losses import (
@@ -81,10 +78,6 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 LANDMARKS, WIDE = "landmarks", "wide"
 SOLVERS = ("auto", "features", LANDMARKS, WIDE)
 ADVICE = "raise max_iter, tol or alpha"
-LIKELIHOOD_ROWS = 1024
-"""The number of rows whose contribution to the gradient of the likelihood is computed at once."""
-JOINT_ROWS = 2048
-"""The largest number of rows for which the part that landmarks miss is drawn jointly: the time grows with its cube."""
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -93,7 +86,7 @@ ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
 """The attributes that an iterative solver sets."""
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
     r"""Regression with a kernel, in time and memory linear in the number of rows.
 
     Use it to predict numbers. It minimises
@@ -956,8 +949,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
         if hasattr(self, "quantiles_"):
             return y
         if return_cov:
-            return y, self._covariances(X)
-        return (y, self._deviations(X)) if return_std else y
+            covariances = self._covariances(X)
+            return y, covariances[:, :, 0] if self._single else covariances
+        if return_std:
+            deviations = self._deviations(X)
+            return y, deviations[:, 0] if self._single else deviations
+        return y
 
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
         """Return predictions from coefficients, each within the range of its targets."""
@@ -1042,171 +1039,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, MomentMachine):
             for one, level in zip(each, levels, strict=True)
         ]
         return float(np.mean(scores))
-
-    # -- the Gaussian process behind ridge regression ------------------------------------------------------------------
-
-    def posterior(self) -> Posterior:
-        """Return the uncertainty of the coefficients; it needs the sums over the rows, as ``return_std`` does.
-
-        Returns
-        -------
-        Posterior
-            The distribution of the coefficients given the rows of ``fit``.
-        """
-        posterior = Posterior.of(self._held(), self.alpha_, bool(self.fit_intercept), self._precision)
-        if posterior is None:
-            raise ValueError(
-                f"standard deviations need an alpha larger than {self.alpha_:g}, because the features are dependent"
-            )
-        return posterior
-
-    def log_marginal_likelihood_gradient(
-        self, X: Any, y: Any = None, sample_weight: WeightArgument = None
-    ) -> LikelihoodGradient:
-        """Compute how ``log_marginal_likelihood_`` changes with alpha, the kernel and the scales of columns.
-
-        It serves to maximise the likelihood by gradient ascent. It takes one pass over the rows, whose sums must have
-        been kept, and requires a map with gradients in closed form.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
-            All rows that the model was trained on.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            Their targets; None if X is a table, which has its own.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Their weights.
-
-        Returns
-        -------
-        LikelihoodGradient
-            The gradient, with ``alpha``, ``fields`` and ``columns``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer.kernels import Gaussian
-        >>> from mercer.learn import KernelRegressor
-        >>> X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
-        >>> y = np.sin(2 * X[:, 0]) + np.random.default_rng(1).normal(scale=0.1, size=300)
-        >>> model = KernelRegressor(Gaussian(0.5), map="nystrom", alpha="evidence", keep_statistics=True)
-        >>> found = model.fit(X, y).log_marginal_likelihood_gradient(X, y)
-        >>> bool(found.columns[0] > 0 > found.columns[1])
-        True
-        """
-        check_is_fitted(self)
-        rows = self._more(X, y, sample_weight)
-        slopes = LikelihoodSlopes(self._held(), self.posterior())
-
-        def parts() -> Iterator[tuple[Any, Matrix, Matrix, Matrix | None]]:
-            for chunk in rows.chunks(LIKELIHOOD_ROWS):
-                prepared = np.asarray(double(dense(chunk.X)))
-                yield prepared, double(self.features_of(chunk.X, chunk.first)), *self._targets(chunk)
-
-        return likelihood_gradient(self.map_, slopes, parts())
-
-    def _deviations(self, X: Any) -> NDArray[Any]:
-        posterior = self.posterior()
-
-        def deviations(rows: Any, first: int) -> Matrix:
-            Z = self.features_of(rows, first)
-            return posterior.deviations(Z, self._missed(rows, Z))
-
-        found = self._by_rows(X, deviations)
-        return found[:, 0] if self._single else found
-
-    def _covariances(self, X: Any) -> Matrix:
-        posterior = self.posterior()
-        found = posterior.covariance(*self._features_and_missed(X))
-        return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
-
-    def _features_and_missed(self, X: Any) -> tuple[Matrix, Matrix | None]:
-        """Return the features of rows, and the part of their kernel matrix that these miss, if it is known."""
-        table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
-        parts = [
-            Block(placed(table, self.preparation_, block.X, range(first, first + block.X.shape[0])), None, None)
-            for first, block in numbered(table)
-        ]
-        rows = concatenated(parts).X
-        count = int(rows.shape[0])
-        check_room(3 * 8 * count**2, f"the covariance of {count} rows", None)
-        Z = self.features_of(rows, 0).astype(np.float64, copy=False)
-        if not self._misses_kernel:
-            return Z, None
-        return Z, self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
-
-    @in_kind_of_rows
-    def sample_y(
-        self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
-    ) -> NDArray[np.float64]:
-        """Draw targets of rows from their distribution given the rows of ``fit``.
-
-        Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
-        linear in the number of rows. The part of the kernel that landmarks miss is drawn jointly for up to 2,048 rows,
-        whose covariance is then that of ``predict`` with ``return_cov``, and for more rows independently. It needs the
-        same sums as standard deviations.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
-            The rows, in memory or as a table from :func:`mercer.data.open`.
-        n_samples : int, default=1
-            The number of samples.
-        random_state : int, Generator, RandomState or None, default=0
-            The seed. If more samples are drawn, the first ones remain the same.
-        noise : bool, default=True
-            Whether samples are new observations, with the deviations that ``predict`` returns with ``return_std``. If
-            False, they are the functions behind the observations, for more than 2,048 rows without the part of the
-            kernel that landmarks miss, which cannot be drawn cheaply.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
-            The samples.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mercer.learn import KernelRegressor
-        >>> X = np.linspace(0, 6, 200)[:, None]
-        >>> y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(scale=0.1, size=200)
-        >>> model = KernelRegressor("gaussian", alpha="evidence", keep_statistics=True, random_state=0).fit(X, y)
-        >>> drawn = model.sample_y(X, 500, noise=False)
-        >>> drawn.shape, bool(np.abs(drawn.mean(axis=1) - model.predict(X)).max() < 0.02)
-        ((200, 500), True)
-        """
-        check_is_fitted(self)
-        check_whole("n_samples", n_samples)
-        check_truth("noise", noise)
-        posterior, rng = self.posterior(), Stream(as_seed(random_state), "sample_y")
-        coef, targets = np.atleast_2d(self.coef_).astype(np.float64), np.size(self.intercept_)
-        drawn, constants = posterior.coefficients(rng, coef, n_samples)
-        centre = np.atleast_1d(self.intercept_) + coef @ posterior.feature_mean
-        constants = constants + centre[:, None] - drawn @ posterior.feature_mean
-        size = self.size_of_predictions()
-        size = None if size is None else np.repeat(size, n_samples)
-        flat = drawn.reshape(targets * n_samples, -1), constants.ravel()
-        y = self.linear_values(X, *flat, np.float64, size, within=self.predicted_region)
-        y = y.reshape(len(y), targets, n_samples)
-        variance = posterior.noise * np.ones((len(y), 1)) if noise else None
-        if self._misses_kernel and len(y) <= JOINT_ROWS:
-            turns = rng.child("missed").normals((n_samples, targets, len(y))).transpose(2, 1, 0)
-            missed = self._features_and_missed(X)[1]
-            assert missed is not None
-            root = semidefinite_root(missed)
-            y += np.sqrt(posterior.noise / posterior.alpha)[:, None] * np.tensordot(root, turns, axes=1)
-        elif self._misses_kernel and noise:
-            each = self._by_rows(X, self._missed_or_none)
-            variance = posterior.noise * (1.0 + each[:, None] / posterior.alpha)
-        if variance is not None:
-            normals = rng.child("noise").normals((n_samples, targets, len(y)))
-            y += np.sqrt(variance)[:, :, None] * normals.transpose(2, 1, 0)
-        return y[:, 0] if self._single else y
-
-    def _missed_or_none(self, rows: Any, first: int) -> Matrix:
-        missed = self._missed(rows, self.features_of(rows, first))
-        assert missed is not None
-        return missed
 
 
 def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
