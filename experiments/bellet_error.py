@@ -132,11 +132,11 @@ def claims(found: Found) -> list[Claim]:
         f"{TITLES[name]}: {BEST} {power(found, name, BEST, 'training'):.2f}, Nystrom": power(found, name, "Nystrom")
         for name in SETS
     }
-    gap = f"Nystrom can achieve O(1 / c) when the eigengap of G is large (a power below -0.9; the fall of {BEST} tells)"
+    gap = f"Nystrom can achieve O(1 / c) when the eigengap of G is large (a power below -0.9; compare {BEST})"
     root = "the error falls as O(1 / sqrt(c))"
-    better = "Nystrom tends to be better than RKF at equal c: less error, unseen rows"
-    uniform = "uniform sampling tends to work best: less error than RPCholesky, unseen rows"
-    chosen = "Mercer's choice has less error than"
+    better = "Nystrom tends to be better than RKF at equal c: a smaller error on unseen rows"
+    uniform = "uniform sampling tends to work best: a smaller error than RPCholesky on unseen rows"
+    chosen = "Mercer's choice has a smaller error than"
     return [
         met(f"RKF: {root} (a power from -0.65 to -0.35)", powers["RandomFourier"], -0.65, -0.35),
         met(f"Nystrom: {root} or faster (a power below -0.35)", powers["Nystrom"], most=-0.35),

@@ -148,13 +148,13 @@ def claims(found: Found) -> list[Claim]:
         shares = {title: ratio(found, name, method) for name, title in SETS.items()}
         shares = {title: share for title, share in shares.items() if not math.isnan(share)}
         slower = [f"{share:.2g} times on {title}" for title, share in shares.items() if share >= 1.0]
-        text, figure = f"{method} trains sooner than the exact machine", f"longer: {', '.join(slower) or 'nowhere'}"
+        text, figure = f"{method} trains faster than the exact machine", f"slower: {', '.join(slower) or 'nowhere'}"
         listed.append(Claim(text, (len(shares) - len(slower), len(shares)), figure, ours=True))
         gains = {title: gain(found, name, method) for name, title in SETS.items()}
         gains = {title: float(np.mean(points)) for title, points in gains.items() if points}
         below = [f"{points:+.1f} on {title}" for title, points in gains.items() if points < -1.0]
         text = f"{method} is at most a point below the exact machine"
-        figure = f"further: {', '.join(below) or 'nowhere'}"
+        figure = f"below that: {', '.join(below) or 'nowhere'}"
         listed.append(Claim(text, (len(gains) - len(below), len(gains)), figure, ours=True))
     cases = {title: beside(found, f"{name}, Mercer, Nystrom", f"{name}, Mercer") for name, title in SETS.items()}
     return [*listed, counted("`Nystrom` is more accurate than the map that Mercer chooses", cases, ours=True)]

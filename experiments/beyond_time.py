@@ -183,18 +183,18 @@ def claims(found: Found) -> list[Claim]:
     for name, title in TITLES.items():
         for method in ("Mercer", "Mercer, Nystrom"):
             cases = sooner(found, name, method)
-            text = f"{method} trains sooner than the exact machine on so many rows that it errs as much: {title}"
+            text = f"{method} trains faster than an exact machine with the same error, on fewer rows: {title}"
             listed.append(Claim(text, cases, f"at {cases[0]} of the {cases[1]} widths in its range", ours=True))
         own, peer = ({one.size: one for one in points(found, name, method)} for method in ("Mercer", "RBFSampler"))
         both = [(own[size], peer[size]) for size in sorted(own.keys() & peer.keys())]
         faster = [short(theirs.training / ours.training) for ours, theirs in both]
         gains = [f"{ours.error - theirs.error:+.2f}" for ours, theirs in both]
-        text = f"Mercer trains sooner than RBFSampler with LIBLINEAR at equal width: {title}"
+        text = f"Mercer trains faster than RBFSampler with LIBLINEAR on as many features: {title}"
         figure = f"{' and '.join(faster)} times, with {' and '.join(gains)} points of error"
         listed.append(Claim(text, (sum(a.training < b.training for a, b in both), len(both)), figure, ours=True))
         exact, widest = points(found, name, "exact"), points(found, name, "Mercer")[-1:]
         times = exact[-1].testing / widest[0].testing if exact and widest else math.nan
-        text = f"Mercer at its largest width predicts sooner than the exact machine with the most rows: {title}"
+        text = f"Mercer with the most features predicts faster than the exact machine with the most rows: {title}"
         listed.append(Claim(text, None if math.isnan(times) else times > 1.0, f"{short(times)} times", ours=True))
     return listed
 

@@ -170,16 +170,16 @@ def of_paper(found: Found) -> Iterator[tuple[str, Callable[[str], float], float,
     def middle(method: str, *others: str) -> Callable[[str], float]:
         return lambda name: statistics.median(ratios(found, method, others, name).values() or [math.nan])
 
-    half, best = "nearly half the error (at most 0.6 times)", "whichever of RKS, Quasi, Comp and Fastfood is best"
+    half, best = "nearly half the error (at most 0.6 times)", "the best of RKS, Quasi, Comp and Fastfood"
     yield f"TEFM-G has {half} of RKS", middle("TEFM-G", "RKS"), 0.0, 0.6
     yield f"TEFM-S has {half} of RKS", middle("TEFM-S", "RKS"), 0.0, 0.6
     yield f"TEFM-G has {half} of {best}", middle("TEFM-G", *OTHERS), 0.0, 0.6
-    yield f"with ten times the gamma TEFM-G has {half} of RKS", partial(narrow_ratio, found), 0.0, 0.6
+    yield f"with ten times the gamma, TEFM-G has {half} of RKS", partial(narrow_ratio, found), 0.0, 0.6
     for width in SQUARES:
-        text = f"{width} features of TEFM-G from d = {width**2} do what {width**2} of RKS do"
+        text = f"{width} features of TEFM-G with d = {width**2} are as good as {width**2} of RKS"
         yield f"{text} (at most 1.5 times the error)", partial(square_ratio, found, width), 0.0, 1.5
     yield "the error of RKS falls as l^-1/2 (a power from -0.6 to -0.4)", partial(power, found), -0.6, -0.4
-    text = "that of TEFM-G with d = l^2 falls as 1/l (at most 0.6 times from 16 to 32)"
+    text = "the error of TEFM-G with d = l^2 falls as 1/l (at most 0.6 times from 16 to 32)"
     yield text, partial(fall, found), 0.0, 0.6
 
 
@@ -195,9 +195,9 @@ def claims(found: Found) -> list[Claim]:
     def largest(name: str) -> float:
         return max(ratios(found, "Mercer, RPCholesky", ["TEFM-G"], name).values(), default=math.nan)
 
-    quasi = "Quasi improves on RKS only with features exponential in the columns: at these l it has no less error"
-    chosen = "Mercer's choice has less error than"
-    landmarks = "RPCholesky has at most 0.3 times the error of TEFM-G at every l and the first gamma (the largest)"
+    quasi = "Quasi needs a number of features exponential in the columns: with these l, it is no better than RKS"
+    chosen = "Mercer's choice has a smaller error than"
+    landmarks = "with the first gamma, RPCholesky has at most 0.3 times the error of TEFM-G at every l (largest ratio)"
     return [
         *(met(text, on_sets(ROWS, ratio), *bounds) for text, ratio, *bounds in of_paper(found)),
         counted("TEFM-G may be a bit more accurate than TEFM-S", against(found, "TEFM-S", "TEFM-G")),

@@ -112,11 +112,11 @@ def claims(found: Found) -> list[Claim]:
             listed.append(counted(text, fewer(found, method, ("RKS",), part), or_level=True))
         text = f"{method} with half the features has the accuracy of {best}"
         listed.append(counted(text, fewer(found, method, OTHERS, 2), or_level=True))
-    landmarks = "landmarks by RPCholesky have less error than TEFM-G"
+    landmarks = "landmarks chosen by RPCholesky have a smaller error than TEFM-G"
     return [
         *listed,
         counted("TEFM-G may be a bit more accurate than TEFM-S", fewer(found, "TEFM-G", ("TEFM-S",))),
-        counted("Mercer's choice has less error than RKS", fewer(found, "Mercer", ("RKS",)), ours=True),
+        counted("Mercer's choice has a smaller error than RKS", fewer(found, "Mercer", ("RKS",)), ours=True),
         counted(landmarks, fewer(found, "Mercer, RPCholesky", ("TEFM-G",)), ours=True),
     ]
 

@@ -100,17 +100,17 @@ def claims(found: Found) -> list[Claim]:
     for method in ("TEFM-G", "TEFM-S"):
         text = f"{method} takes slightly more time for features than RKS (at most twice, at l = {LAST})"
         listed.append((text, partial(longer, found, method, "RKS", "mapping"), 2.0))
-    much = f"TEFM-S makes features much faster than TEFM-G (in at most half the time, at l = {LAST})"
+    much = f"TEFM-S computes its features much faster than TEFM-G (in at most half the time, at l = {LAST})"
     listed.append((much, partial(longer, found, "TEFM-S", "TEFM-G", "mapping"), 0.5))
     for method in ("TEFM-G", "TEFM-S"):
         for width in ENDS[1:]:
-            text = f"{method} with {width} features takes less time than RKS with as many as its error needs (a ratio)"
+            text = f"{method} with {width} features takes less time than RKS needs for the same error (ratio of times)"
             listed.append((text, partial(sooner, found, method, width), 1.0))
 
         def growth(name: str, method: str = method) -> float:
             return sooner(found, method, LAST, name) / sooner(found, method, ENDS[1], name)
 
-        text = f"{method} gains on RKS as the error falls: that ratio of times at {LAST} over that at {ENDS[1]}"
+        text = f"{method} gains on RKS as the error falls: this ratio at l = {LAST}, divided by that at {ENDS[1]}"
         listed.append((f"{text} (at most 0.9)", growth, 0.9))
     judged = (met(text, on_sets(ROWS, ratio), most=most) for text, ratio, most in listed)
     return [*judged, *all_features(found), *landmarks(found)]
@@ -126,21 +126,26 @@ def all_features(found: Found) -> list[Claim]:
         return all_of_them / projected
 
     every = f"RKS with all d = {d} features"
-    takes = f"{every} takes no longer than TEFM-S, which makes {LAST} of them (at most 1.1 times)"
+    takes = f"{every} takes no longer than TEFM-S, which reduces them to {LAST} (at most 1.1 times)"
     errors = {TITLES[name]: beside(found, *pair[::-1], "relative") for name, pair in pairs.items()}
     return [
         met(takes, on_sets(ROWS, ratio), most=1.1, ours=True),
-        counted(f"{every} has less error than TEFM-S with {LAST}", errors, ours=True),
+        counted(f"{every} has a smaller error than TEFM-S with {LAST}", errors, ours=True),
     ]
 
 
 def landmarks(found: Found) -> list[Claim]:
-    method, text = "Mercer, RPCholesky", "landmarks by RPCholesky take less time"
+    method, text = "Mercer, RPCholesky", "landmarks chosen by RPCholesky take less time"
     faster = partial(longer, found, method, "TEFM-S", "processor")
-    same = "RKS with as many features as have the same error (at most 0.9 times; 0 where RKS never has it)"
+    same = "RKS needs for the same error (at most 0.9 times; 0 if RKS never reaches it)"
     by_width = {width: on_sets(ROWS, partial(sooner, found, method, width)) for width in ENDS[1:]}
     return [
-        met(f"{LAST} {text} than as many of TEFM-S (at most 0.8 times)", on_sets(ROWS, faster), most=0.8, ours=True),
+        met(
+            f"{LAST} {text} than {LAST} TEFM-S features (at most 0.8 times)",
+            on_sets(ROWS, faster),
+            most=0.8,
+            ours=True,
+        ),
         *(met(f"{width} {text} than {same}", ratios, most=0.9, ours=True) for width, ratios in by_width.items()),
     ]
 

@@ -201,8 +201,8 @@ def claims(found: Found) -> list[Claim]:
         }
         above = {what: ours - theirs for what, (theirs, ours) in pairs.items() if not math.isnan(ours - theirs)}
         worst = max(above, key=above.__getitem__, default="")
-        figure = f"most above in {worst}: {pairs[worst][1]:.2f}, stated {pairs[worst][0]:.2f}" if above else ""
-        text = f"{method}: time grows as stated (a power no more than {WITHIN} above)"
+        figure = f"largest excess in {worst}: {pairs[worst][1]:.2f}, stated {pairs[worst][0]:.2f}" if above else ""
+        text = f"{method}: time grows as stated (with a power at most {WITHIN} larger)"
         listed.append(Claim(text, (sum(one <= WITHIN for one in above.values()), len(above)), figure))
     return [*listed, left_out(found), *(square(found, method) for method in METHODS[2:])]
 
@@ -211,7 +211,7 @@ def left_out(found: Found) -> Claim:
     """The correction of the formula of TEFM-S."""
     cell = named("TEFM-S", SIZES["l"][-1])
     product, mapping = (median(found, cell, stage) for stage in ("features", "mapping"))
-    text = "F Q, which the formula of TEFM-S leaves out, grows with l by more than the formula does as a whole"
+    text = "the time of F Q, which the formula for TEFM-S leaves out, grows faster with l than the formula"
     (_, ours), (stated, _) = (powers(found, "TEFM-S", stage, "l") for stage in ("features", "mapping"))
     figure = f"powers {ours:.2f} and {stated:.2f}; {product / mapping:.0%} of mapping, {SIZES['l'][-1]}"
     return Claim(text, None if math.isnan(ours + stated) else ours > stated, figure, ours=True)

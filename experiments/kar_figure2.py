@@ -98,14 +98,14 @@ def slowly(found: Found) -> Claim:
         ends = ([mean(found, named(name, kernel, one, D), "score") for D in (WIDTHS[0], WIDTHS[-1])] for one in PAPERS)
         other, own = (last - first for first, last in ends)
         shares[TITLES[name]] = own / other
-    text = "the accuracy of H0/1 moves up slowly from D = 10 to 500 (its rise in RandomMaclaurin's is below half)"
+    text = "the accuracy of H0/1 rises slowly from D = 10 to 500 (less than half as much as that of RandomMaclaurin)"
     return met(text, shares, most=0.5)
 
 
 def unclear(found: Found) -> Claim:
     cases = against(found, "H0/1", "RandomMaclaurin", WIDTHS, "processor")
     sides = [case.side for case in cases.values() if not np.isnan(case.amount)]
-    text = "the effect of H0/1 on training times is not clear: in some cases longer, in others its separability pays"
+    text = "the effect of H0/1 on training times is not clear: they are sometimes longer and sometimes shorter"
     figure = "longer in {}, level in {}, shorter in {}".format(*(sides.count(one) for one in (1, 0, -1)))
     return Claim(text, len(set(sides)) > 1 if sides else None, figure)
 

@@ -246,7 +246,7 @@ def speed(found: Found, title: str, quantity: str) -> Claim:
     word = {"processor": "trains", "testing": "tests"}[quantity]
     figure = f"{span(own for own, _ in pairs)} times, the paper {span(said for _, said in pairs)}"
     cases, text = against(found, "exact", title, quantity), f"{title} {word} faster than the exact machine"
-    return counted(text, cases, f"{figure}; more than the paper's in {more}")
+    return counted(text, cases, f"{figure}; more than in the paper in {more}")
 
 
 def as_the_papers(found: Found) -> Claim:
@@ -256,7 +256,7 @@ def as_the_papers(found: Found) -> Claim:
             pairs[f"{TITLES[name]} {KERNELS[kernel]}"] = float(np.mean(scores)), printed(name, kernel, "exact").score
     away = {case: pair for case, pair in pairs.items() if abs(np.subtract(*pair)) > 1.0}
     figure = "others: " + ", ".join(f"{case} {own:.1f}, paper {said:g}" for case, (own, said) in away.items())
-    text = "the exact machines are as accurate as the paper's, within a point"
+    text = "the exact machines are as accurate as those of the paper, within a point"
     return Claim(text, (len(pairs) - len(away), len(pairs)), figure, ours=True)
 
 
@@ -274,16 +274,16 @@ def arithmetic() -> Claim:
                 count += said is not None
                 if said is not None and abs(said / ratio - 1.0) > 0.1:
                     wrong.append(
-                        f"{TITLES[name]} {KERNELS[kernel]}, {title}, {word}: {said:g}, its times give {ratio:.3g}"
+                        f"{TITLES[name]} {KERNELS[kernel]}, {title}, {word}: {said:g}, but its times give {ratio:.3g}"
                     )
-    text = "the speed-ups of the paper's table are those of its times, within a tenth"
+    text = "the speed-ups in the paper's table agree with its times within a tenth"
     return Claim(text, (count - len(wrong), count), "; ".join(wrong), ours=True)
 
 
 def of_mercer(found: Found) -> Iterator[Claim]:
     """No sentences of the paper."""
     for first, second in (("Mercer", "RandomMaclaurin"), ("Mercer, as H0/1", "H0/1")):
-        subject = f"Mercer, as wide as {second},"
+        subject = f"Mercer with as many features as {second}"
         yield counted(f"{subject} is more accurate than {second}", against(found, first, second, "score"), ours=True)
         for quantity, word in (("processor", "trains"), ("testing", "tests")):
             cases = against(found, second, first, quantity)

@@ -91,13 +91,13 @@ def dramatic(found: Found) -> Claim:
         for D in widths
     ]
     more = [homogeneous - inhomogeneous for homogeneous, inhomogeneous in gaps]
-    text = "the most dramatic difference is on the homogeneous kernel (by over a point more at the same D)"
+    text = "the difference is largest on the homogeneous kernel (by at least a point, at the same D)"
     return met(text, more, least=1.0, unit="points")
 
 
 def claims(found: Found) -> list[Claim]:
     sketch, maclaurin, own = METHODS
-    near = "TensorSketch converges faster than Random Maclaurin to the exact machine (the least D within 2 points)"
+    near = "TensorSketch converges faster than Random Maclaurin to the exact machine (the smallest D within 2 points)"
     nearer = "Mercer comes within half a point of the exact machine on Adult at a smaller D than TensorSketch"
     listed = [
         counted("TensorSketch is more accurate than Random Maclaurin", against(found, sketch, maclaurin, CASES)),

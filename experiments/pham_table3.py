@@ -77,8 +77,8 @@ def claims(found: Found) -> list[Claim]:
     times = [case.amount for case in against(found, exact_terms, sketch, cases, "mapping").values()]
     faster = against(found, exact_terms, own, cases, "processor")
     return [
-        counted("H0/1 is less accurate than TensorSketch, except on Adult, where it is more", below),
-        replace(plain, figure=f"{plain.figure}; the paper's own figures say the contrary on {', '.join(contrary)}"),
+        counted("H0/1 is less accurate than TensorSketch, except on Adult, where it is more accurate", below),
+        replace(plain, figure=f"{plain.figure}; the paper's own figures say the opposite on {', '.join(contrary)}"),
         met(longer, times, least=2.0, unit="times"),
         counted("Mercer is more accurate than H0/1", against(found, own, exact_terms, cases), ours=True),
         counted("Mercer is more accurate than TensorSketch", against(found, own, sketch, cases), ours=True),
