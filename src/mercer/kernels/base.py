@@ -396,7 +396,7 @@ class Kernel(ABC):
         raise ValueError(f"{self!r} has no derivatives with respect to columns")
 
     scale_powers: ClassVar[dict[str, float]] = {}
-    """Fields that of these fields multiplies the rows; the kernel depends on it in no other way."""
+    """By which power of a field the rows are multiplied, for fields on which the kernel depends in no other way."""
 
     def column_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the derivatives of sum_il weights[i, l] k(x_i, y_l) with respect to a rescaling of each column.
