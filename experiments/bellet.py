@@ -33,11 +33,11 @@ MAPS: dict[str, Callable[..., Any]] = {
         kernel, n_components=c, landmarks="rpcholesky", random_state=seed
     ),
 }
-"""The lecture's two, with offsets and with uniform landmarks; Mercer's choice, and landmarks drawn by what is left."""
+"""The two maps of the lecture (offsets, uniform landmarks), Mercer's choice, and landmarks chosen by RPCholesky."""
 
 
 def shown(method: str) -> str:
-    """The lecture's name: RKF are its random kernel features."""
+    """The names in the lecture: RKF are its random kernel features."""
     return "RKF" if method == "RandomFourier" else method
 
 
@@ -48,7 +48,7 @@ def rows(name: str) -> Split:
 
 @cache
 def kernel_of(name: str) -> Gaussian:
-    """The median of the distances of 1,000 training rows."""
+    """Return the kernel whose bandwidth is the median distance of 1,000 training rows."""
     return Gaussian("median").resolve(rows(name).X[:1000].astype(np.float64))
 
 
@@ -57,7 +57,7 @@ def named(name: str, method: str, c: int) -> str:
 
 
 def against(found: Found, one: str, other: str, quantity: str) -> dict[str, Case]:
-    """Two maps beside each other, on all sets."""
+    """Compare two maps on all data sets."""
     return {
         f"{TITLES[name]} at c = {c}": beside(found, named(name, one, c), named(name, other, c), quantity)
         for name in SETS

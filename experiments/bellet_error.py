@@ -33,7 +33,7 @@ SLOPED = (32, 64, 128, 256)
 FITTED, TESTED = 2000, 1000
 BEST = "best rank"
 ENOUGH = 8
-"""Columns for a unit of the rank that they are to come up to."""
+"""How many columns per unit of the rank whose error they should reach."""
 
 
 @cache
@@ -49,7 +49,7 @@ def gram(name: str, is_unseen: bool) -> Any:
 
 @cache
 def eigenvalues(name: str) -> Any:
-    """Of G, the largest first."""
+    """The eigenvalues of G, the largest first."""
     return np.linalg.eigvalsh(gram(name, False))[::-1]
 
 
@@ -115,7 +115,7 @@ def picture(found: Found) -> object:
 
 
 def near_best(found: Found) -> Claim:
-    """The lecture's k is fixed and c grows."""
+    """In the lecture, k is fixed and c grows."""
 
     def ratios(columns: int) -> list[float]:
         pairs = [(named(name, "Nystrom", columns * k), named(name, BEST, k)) for name in SETS for k in WIDTHS]

@@ -33,7 +33,7 @@ import mercer
 NAME, WIDTH, TESTED, REPEATS = "covertype", 512, 2000, 3
 SIZES = (1000, 2000, 4000, 8000, 16_000, 32_000, 64_000)
 LONGEST = {"SVC": 32_000, "KernelRidge": 8000}
-"""The most rows of the exact machines: minutes, or the memory of a matrix of rows by rows."""
+"""The largest number of rows of the exact machines, limited by time or by the memory for a kernel matrix."""
 METHODS = ("SVC", "KernelRidge", "RandomFourier", "Nystrom", "Mercer")
 STYLE = {"SVC": ("exact", {}), "KernelRidge": ("exact", {"linestyle": ":", "marker": "x"})}
 
@@ -72,7 +72,7 @@ def cells(full: bool) -> Iterator[Cell]:
 
 
 def largest(method: str) -> list[int]:
-    """The sizes that powers are taken over."""
+    """The sizes to which powers are fitted."""
     return [n for n in SIZES if n <= LONGEST.get(method, SIZES[-1])][-4:]
 
 
@@ -81,7 +81,7 @@ def power(found: Found, method: str, quantity: str) -> float:
 
 
 def passes(found: Found, method: str) -> str:
-    """How many passes over the rows training took, where it was recorded."""
+    """Return the numbers of passes over the rows in training, if they were recorded."""
     ends = [(n, median(found, named(method, n), "passes")) for n in (largest(method)[0], largest(method)[-1])]
     if any(math.isnan(count) for _, count in ends):
         return ""

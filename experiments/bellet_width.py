@@ -33,7 +33,7 @@ from mercer.kernels import Gaussian
 WIDTHS = (1024, 4096, 65_536, 524_288)
 QUICK = WIDTHS[:2]
 ROOM = 3.0
-"""GiB in which half a million features are to be trained on."""
+"""The memory, in GiB, that must suffice for training on half a million features."""
 
 
 def named(c: int) -> str:

@@ -64,7 +64,7 @@ def rows(name: str) -> Split:
 
 
 def strength(X: Any) -> Any:
-    """Signals of -104 to 0 dBm, and 100 for none, as numbers from 0 for none to 1."""
+    """Convert signals (-104 to 0 dBm, or 100 for none) to numbers from 0, which means none, to 1."""
     return np.where(X == 100, 0.0, (X + 105.0) / 105.0).astype(np.float32)
 
 
@@ -112,7 +112,7 @@ def table(found: Found) -> str:
 
 
 def gain(found: Found, name: str, method: str) -> list[float]:
-    """Points above the exact machine; empty where one is missing."""
+    """Return by how many points a method is above the exact machine; empty if either is missing."""
     best = column(found, f"{name}, exact", "score")
     return [score - best[0] for score in column(found, f"{name}, {method}", "score")] if best else []
 

@@ -46,7 +46,7 @@ WIDTHS = {
     "Mercer, Nystrom": (256, 512, 1024, 2048, 4096, 6144, 8192),
 } | {name: (256, 1024) for name in (*PEERS, *PAPERS)}
 SHARES = (32, 16, 8, 4, 2, 1)
-"""The exact machine has one row in so many."""
+"""The exact machine is trained on one of so many rows."""
 
 
 class Point(NamedTuple):
@@ -85,7 +85,7 @@ def trained(name: str, method: str, D: int, seed: int, _: Found) -> Numbers:
 
 
 def solved(name: str, share: int, limit: float, seed: int, found: Found) -> Numbers:
-    """The exact machine on some rows, unless the growth of its time so far says that it would be too slow."""
+    """Train the exact machine on some rows, unless it would take too long, judging by how its time has grown so far."""
     times = [median(found, named(name, "exact", one), "processor") for one in (4 * share, 2 * share)]
     growth = max(2.0, times[1] / times[0]) if not any(map(math.isnan, times)) else 4.0
     forecast = median(found, named(name, "exact", 2 * share), "predicted")
@@ -112,7 +112,7 @@ def cells(full: bool) -> Iterator[Cell]:
 
 
 def points(found: Found, name: str, method: str) -> list[Point]:
-    """What was measured, by size."""
+    """Return the measurements, ordered by size."""
     listed = []
     for size in SHARES if method == "exact" else WIDTHS[method]:
         cell = named(name, method, size)
@@ -168,7 +168,7 @@ def picture(found: Found) -> Any:
 
 
 def sooner(found: Found, name: str, method: str) -> tuple[int, int]:
-    """At how many widths, of those in its range, a machine is quicker than the exact one that errs as much."""
+    """Count the widths, out of those with an error in the range of the exact machine, at which a method is faster."""
     line = sorted((one.error, one.training) for one in points(found, name, "exact"))
     if len(line) < 2:
         return 0, 0

@@ -1,4 +1,4 @@
-"""Cells of a figure: each is measured for itself and appended to a CSV, so that a run can be continued."""
+"""Cells of a figure, which are measured separately and appended to a CSV file, so that a run can be continued."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIELDS = ("figure", "cell", "seed", "quantity", "value")
 
 Numbers = dict[str, float]
 Found = dict[tuple[str, int], Numbers]
-"""What was measured, by the name of a cell and its seed."""
+"""The measurements, by the name of a cell and its seed."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Cell:
 
     name: str
     work: Callable[[int, Found], Numbers]
-    """Of the seed and of what earlier cells have found."""
+    """A function of the seed and of the results of earlier cells."""
     seeds: int = 1
 
 
@@ -61,7 +61,7 @@ class Record:
         return numbers
 
     def add(self, figure: str, name: str, seed: int, numbers: Numbers) -> None:
-        """All lines of a cell at once: one that was interrupted leaves none."""
+        """Write all lines of a cell at once, so that an interrupted cell leaves none."""
         is_new = not self.path.exists()
         with self.path.open("a", newline="") as file:
             writer = csv.writer(file)
@@ -70,7 +70,7 @@ class Record:
             writer.writerows((figure, name, seed, quantity, repr(value)) for quantity, value in numbers.items())
 
     def forget(self, figure: str, parts: Iterable[str]) -> None:
-        """Drop the cells whose names have one of the parts: they are measured again."""
+        """Drop the cells whose names contain one of the parts, so that they are measured again."""
         parts = tuple(parts)
         if not self.path.exists():
             return
@@ -86,14 +86,14 @@ class Record:
 
 
 def measured(figure: Figure, name: str, seed: int, record: Record, threads: int = THREADS) -> Numbers:
-    """One cell, in this process."""
+    """Measure one cell in this process."""
     cell = next(cell for cell in figure.cells if cell.name == name)
     with threadpool_limits(threads):
         return {key: float(value) for key, value in cell.work(seed, record.found(figure.name)).items()}
 
 
 def apart(script: str, figure: str, name: str, seed: int, record: Record) -> Numbers:
-    """One cell, in a process of its own: its peak of memory and its pages are nobody else's."""
+    """Measure one cell in a separate process, so that its memory is not shared with others."""
     command = [sys.executable, script, figure, "--csv", str(record.path), "--cell", name, "--seed", str(seed)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -133,7 +133,7 @@ def fill(
 
 
 def timed(work: Callable[[], Any]) -> Numbers:
-    """Seconds by the clock, and those that the processors spent: the latter tell where the clock was disturbed."""
+    """Return wall and processor seconds; the latter show whether other processes disturbed the former."""
     clock, spent = time.perf_counter(), time.process_time()
     result = work()
     numbers = {"seconds": time.perf_counter() - clock, "processor": time.process_time() - spent}
@@ -142,7 +142,7 @@ def timed(work: Callable[[], Any]) -> Numbers:
 
 
 def column(found: Found, name: str, quantity: str) -> list[float]:
-    """A quantity of a cell, over its seeds."""
+    """Return a quantity of a cell for each seed."""
     return [numbers[quantity] for (cell, _), numbers in sorted(found.items()) if cell == name and quantity in numbers]
 
 
@@ -158,7 +158,7 @@ def mean(found: Found, name: str, quantity: str) -> float:
 
 
 def slope(points: Iterable[tuple[float, float]]) -> float:
-    """The power of x that y follows: a line through the logarithms of what was measured; NaN below three points."""
+    """Return the power of x that y follows, fitted to the logarithms; NaN for fewer than three points."""
     there = [point for point in points if not math.isnan(point[1])]
     if len(there) < 3:
         return math.nan
@@ -167,7 +167,7 @@ def slope(points: Iterable[tuple[float, float]]) -> float:
 
 
 def markdown(head: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
-    """A table."""
+    """Format a table in Markdown."""
     titles = list(head)
     rows = [titles, ["---", *["---:"] * (len(titles) - 1)], *([str(entry) for entry in line] for line in lines)]
     return "\n".join("|" + "|".join(row) + "|" for row in rows) + "\n"

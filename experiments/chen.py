@@ -34,13 +34,13 @@ TITLES = {
     "uji_indoor_loc": "UJIIndoorLoc",
     "mnist": "MNIST",
 }
-"""The paper's sets; SliceLocalization is missing."""
+"""The data sets of the paper; SliceLocalization is missing."""
 FACTOR = 4
-"""d / l: TEFM and Comp begin with so many times more features than they end with."""
+"""The ratio d / l of the features that TEFM and Comp start from to those that they return."""
 
 
 def compressed(method: str, power: int = 1, factor: int = FACTOR) -> Callable[..., Any]:
-    """The maker of a map that begins with so many times more features of RKS."""
+    """Return a function that makes a map which starts from so many times more features of RKS."""
 
     def make(kernel: Gaussian, width: int, seed: int) -> Any:
         inner = mercer.RandomFourier(kernel)
@@ -63,17 +63,17 @@ MAPS: dict[str, Callable[..., Any]] = {
         kernel, n_components=width, landmarks="rpcholesky", random_state=seed
     ),
 }
-"""The paper's six, the map that Mercer chooses for the kernel, and landmarks chosen from the rows."""
+"""The six maps of the paper, the map that Mercer chooses for the kernel, and landmarks chosen from the rows."""
 
 DASHED = {"TEFM-S": {"linestyle": "--"}}
-"""Its curves lie on those of TEFM-G."""
+"""Its curves coincide with those of TEFM-G."""
 OTHERS = ("RKS", "Quasi", "Comp", "Fastfood")
-"""Those that the paper holds TEFM against."""
+"""The methods with which the paper compares TEFM."""
 WIDTHS = (64, 128, 256, 512, 1024)
 ENDS = (64, 256, 1024)
-"""Of the tables."""
+"""The numbers of features in the tables."""
 WIDER = (2048, 4096)
-"""How far RKS is taken in regressions, to come to the errors of TEFM."""
+"""Further numbers of features of RKS in regressions, to reach the errors of TEFM."""
 
 
 def named(name: str, method: str, width: int) -> str:
@@ -81,7 +81,7 @@ def named(name: str, method: str, width: int) -> str:
 
 
 def drawn(name: str, count: int, share: float) -> Split:
-    """So many rows of a whole set, drawn at random, a share of them to test on."""
+    """Draw rows of a data set at random, a share of them for testing."""
     file = archive(name)
     chosen = np.random.default_rng(0).permutation(len(file["X"]))[:count]
     X, y = file["X"][chosen].astype(np.float32), file["y"][chosen].astype(np.float64)
@@ -102,12 +102,12 @@ def on_sets(names: Iterable[str], number: Callable[[str], float]) -> dict[str, f
 ROWS = {"cpu": 8192, "blog_feedback": 20_000, "uji_indoor_loc": 21_048}
 RECORD = "chen_regression"
 SEARCHED = 1500
-"""Training rows on which bandwidth and regularisation are chosen."""
+"""The number of training rows on which bandwidth and regularisation are chosen."""
 
 
 @cache
 def parts(name: str) -> Split:
-    """Four fifths of the rows to learn from; targets of mean 0 and variance 1 there, of BlogFeedback log(1 + y)."""
+    """Use four fifths of the rows for training; targets (BlogFeedback: log(1 + y)) have mean 0 and variance 1 there."""
     split = drawn(name, ROWS[name], 0.2)
     targets = [np.log1p(y) if name == "blog_feedback" else y for y in (split.y, split.y_test)]
     mean, deviation = targets[0].mean(), targets[0].std()
@@ -116,19 +116,19 @@ def parts(name: str) -> Split:
 
 
 def relative(y: Matrix, predicted: Matrix) -> float:
-    """The paper's relative RMSE."""
+    """Compute the relative RMSE of the paper."""
     return float(np.linalg.norm(y - predicted) / np.linalg.norm(y))
 
 
 def ridge(Z: Matrix, y: Matrix, alpha: float) -> Matrix:
-    """Coefficients of the least ||y - Z w||^2 + alpha ||w||^2."""
+    """Return the coefficients that minimise ||y - Z w||^2 + alpha ||w||^2."""
     A = Z.T @ Z
     A.flat[:: len(A) + 1] += alpha
     return solve(A, Z.T @ y, assume_a="pos", overwrite_a=True)
 
 
 def searched(name: str, seed: int, _: Found) -> Numbers:
-    """Cross-validation of the exact machine on some rows."""
+    """Choose bandwidth and regularisation by cross-validation of the exact machine on some rows."""
     X, y = parts(name).X[:SEARCHED], parts(name).y[:SEARCHED]
     middle = Gaussian("median").resolve(X, 0).gamma
     grid = {"gamma": [middle * 4.0**power for power in range(-2, 3)], "alpha": [1e-3, 1e-2, 1e-1, 1.0]}
@@ -136,13 +136,13 @@ def searched(name: str, seed: int, _: Found) -> Numbers:
 
 
 def found_for(name: str, found: Found) -> tuple[Gaussian, float]:
-    """The kernel and alpha that were chosen for a set."""
+    """Return the kernel and the alpha that were chosen for a data set."""
     gamma, alpha = (median(found, f"{name}, cross-validation", what) for what in ("gamma", "alpha"))
     return Gaussian(gamma), alpha
 
 
 def regressed(name: str, method: str, width: int, seed: int, found: Found) -> Numbers:
-    """Features, then ridge regression in closed form."""
+    """Measure features followed by ridge regression in closed form."""
     split, (kernel, alpha) = parts(name), found_for(name, found)
     sketch, (X, y) = MAPS[method](kernel, width, seed), few(split)
     ridge(sketch.fit_transform(X), y, 1.0)  # what is loaded on first use
@@ -158,7 +158,7 @@ def regressed(name: str, method: str, width: int, seed: int, found: Found) -> Nu
 
 
 def solved(name: str, seed: int, found: Found) -> Numbers:
-    """The exact machine."""
+    """Measure the exact machine."""
     split, (kernel, alpha) = parts(name), found_for(name, found)
     kept: list[Matrix] = []
 

@@ -37,7 +37,7 @@ QUICK = ("cpu", "mnist")
 NARROW = 10.0
 NARROW_WIDTH = 256
 SQUARES = (16, 32)
-"""The l whose squares are among the widths."""
+"""The values of l whose squares are among the widths as well."""
 TOLERANCE = 1e-3
 
 
@@ -50,7 +50,7 @@ class Sample(NamedTuple):
 
 @cache
 def sample(name: str, factor: float) -> Sample:
-    """Rows, the kernel whose gamma is so many times that of the median rule, its matrix and the norm of that."""
+    """Return rows, the kernel with so many times the gamma of the median rule, its matrix, and the matrix's norm."""
     X = drawn(name, ROWS[name], 0.0).X
     kernel = Gaussian(factor * Gaussian("median").resolve(X, 0).gamma)
     K = kernel(X.astype(np.float64)).astype(np.float32)
@@ -58,7 +58,7 @@ def sample(name: str, factor: float) -> Sample:
 
 
 def spectral_norm(product: Callable[[Any], Any], n: int) -> float:
-    """Of a symmetric n x n matrix that is known by its products with vectors."""
+    """Compute the spectral norm of a symmetric n x n matrix from its products with vectors."""
     start = np.random.default_rng(0).normal(size=n).astype(np.float32)
     matrix = LinearOperator((n, n), matvec=product, dtype=np.float32)
     return float(abs(eigsh(matrix, 1, v0=start, ncv=10, tol=TOLERANCE, return_eigenvectors=False)[0]))
@@ -133,7 +133,7 @@ def picture(found: Found) -> object:
 
 
 def ratios(found: Found, method: str, others: Iterable[str], name: str) -> dict[int, float]:
-    """The error of a method in that of the best of others, by l."""
+    """Return the error of a method divided by that of the best of the others, for every l."""
     listed = {}
     for width in WIDTHS:
         ours, *theirs = (median(found, named(name, one, width), "error") for one in (method, *others))
@@ -147,25 +147,25 @@ def narrow_ratio(found: Found, name: str) -> float:
 
 
 def square_ratio(found: Found, width: int, name: str) -> float:
-    """The error of l features of TEFM-G from d = l^2 in that of l^2 of RKS."""
+    """Divide the error of l features of TEFM-G with d = l^2 by that of l^2 features of RKS."""
     cells = named(name, squared(width), width), named(name, "RKS", width**2)
     ours, theirs = (median(found, cell, "error") for cell in cells)
     return ours / theirs
 
 
 def fall(found: Found, name: str) -> float:
-    """How the error of TEFM-G with d = l^2 falls as l doubles."""
+    """Return the factor by which the error of TEFM-G with d = l^2 changes when l doubles."""
     few, more = (median(found, named(name, squared(width), width), "error") for width in SQUARES)
     return more / few
 
 
 def power(found: Found, name: str) -> float:
-    """Of l, with which the error of RKS falls."""
+    """Return the power of l with which the error of RKS falls."""
     return slope((width, median(found, named(name, "RKS", width), "error")) for width in WIDTHS)
 
 
 def of_paper(found: Found) -> Iterator[tuple[str, Callable[[str], float], float, float]]:
-    """A sentence, a ratio on a set, and the bounds between which it holds."""
+    """Yield sentences, each with a ratio for a data set and the bounds between which the sentence holds."""
 
     def middle(method: str, *others: str) -> Callable[[str], float]:
         return lambda name: statistics.median(ratios(found, method, others, name).values() or [math.nan])

@@ -26,7 +26,7 @@ from pham import of_runs
 from pictures import curve, legend, level, logarithmic, panels
 
 LEFT = 0.1
-"""Of the distance of RKS to the exact machine at the least l: with less, both are at the floor."""
+"""RKS counts as close to the exact machine if less than this share of its deficit at the smallest l remains."""
 
 
 def table(found: Found) -> str:
@@ -42,7 +42,7 @@ def table(found: Found) -> str:
 
 
 def in_that_of_rks(found: Found) -> Found:
-    """Errors as shares of the mean error of RKS with as many features."""
+    """Divide all errors by the mean error of RKS with as many features."""
     shares: Found = {}
     for name in ROWS:
         for width in WIDTHS:
@@ -85,7 +85,7 @@ def lacks(found: Found, name: str, width: int) -> float:
 
 
 def cases(found: Found) -> Iterator[tuple[str, int]]:
-    """Sets and l where RKS is not at the floor."""
+    """Return the data sets and l for which RKS is not yet close to the exact machine."""
     for name in ROWS:
         for width in WIDTHS:
             if lacks(found, name, width) >= LEFT * lacks(found, name, WIDTHS[0]):
@@ -93,7 +93,7 @@ def cases(found: Found) -> Iterator[tuple[str, int]]:
 
 
 def fewer(found: Found, method: str, others: tuple[str, ...], part: int = 1) -> dict[str, Case]:
-    """Whichever of others is best beside a method with a part of the features."""
+    """Compare the best of the others with a method that has a fraction of the features."""
     listed = {}
     for name, width in cases(found):
         errors = {named(name, other, width): mean_error(found, name, other, width) for other in others}

@@ -82,13 +82,13 @@ def picture(found: Found) -> object:
 
 
 def longer(found: Found, method: str, other: str, quantity: str, name: str) -> float:
-    """The time of a method in that of another, at the largest l."""
+    """Divide the time of a method by that of another, at the largest l."""
     ours, theirs = (median(found, named(name, one, LAST), quantity) for one in (method, other))
     return ours / theirs
 
 
 def sooner(found: Found, method: str, width: int, name: str) -> float:
-    """The time of a method with so many features in that which RKS takes to come to the same error."""
+    """Divide the time of a method with so many features by the time that RKS takes to reach the same error."""
     names = {one: named(name, "RKS", one) for one in (*WIDTHS, *WIDER)}
     points = [(median(found, cell, "processor"), mean_error(found, name, "RKS", one)) for one, cell in names.items()]
     taken = median(found, named(name, method, width), "processor")
@@ -117,7 +117,7 @@ def claims(found: Found) -> list[Claim]:
 
 
 def all_features(found: Found) -> list[Claim]:
-    """What the projection of TEFM-S gains on the closed form with all d features."""
+    """Compare the projection of TEFM-S with the closed form on all d features."""
     d = FACTOR * LAST
     pairs = {name: (named(name, "RKS", d), named(name, "TEFM-S", LAST)) for name in ROWS}
 

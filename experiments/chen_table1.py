@@ -35,9 +35,9 @@ COLUMNS, TESTED, REPEATS = 64, 2000, 3
 KERNEL = Gaussian(1.0 / (4.0 * COLUMNS))
 ALPHA = 1.0
 TRIES, ENOUGH = 3, 0.5
-"""How often short work is tried, and the seconds after which it is not tried again."""
+"""How often short work is repeated, and the seconds after which it is not repeated."""
 WITHIN = 0.2
-"""How far above the stated power a measured one may be."""
+"""By how much a measured power may exceed the stated one."""
 
 
 class Size(NamedTuple):
@@ -54,7 +54,7 @@ SIZES = {
     "d": [Size(8192, d, 64) for d in (512, 1024, 2048, 4096)],
     "l": [Size(8192, 2048, l) for l in (64, 128, 256, 512)],  # noqa: E741
 }
-"""What grows."""
+"""The sizes that grow."""
 METHODS = ("exact", "RKS", "TEFM-G", "TEFM-S")
 
 STATED: dict[tuple[str, str], Callable[[Size], float]] = {
@@ -75,7 +75,7 @@ STAGES = ("mapping", "learning", "features", "training", "prediction")
 
 
 def sizes(method: str, letter: str) -> list[Size]:
-    """Those that a method knows; the exact machine has half the rows and no features."""
+    """Return the sizes for a method; the exact machine has half the rows and no features."""
     if method == "exact":
         return [Size(size.n // 2) for size in SIZES["n"]] if letter == "n" else []
     if method == "RKS":
@@ -89,14 +89,14 @@ def named(method: str, size: Size) -> str:
 
 @cache
 def rows(n: int) -> tuple[Any, Any, Any]:
-    """Rows, targets, and rows to predict."""
+    """Return rows, targets, and rows to predict."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n + TESTED, COLUMNS))
     return X[:n], np.sin(X[:n, 0]), X[n:]
 
 
 def quickest(work: Callable[[], Any]) -> float:
-    """Seconds of the processor, the least of several tries where they are short."""
+    """Return processor seconds, the smallest of several measurements if these are short."""
     times: list[float] = []
     while not times or (len(times) < TRIES and sum(times) < ENOUGH):
         times.append(timed(work)["processor"])
@@ -104,7 +104,7 @@ def quickest(work: Callable[[], Any]) -> float:
 
 
 def in_blocks(transform: Callable[[Any], Any], X: Any) -> None:
-    """Features of some rows at a time: new memory for all takes more time than what is written to it."""
+    """Compute features of some rows at a time: allocating memory for all takes longer than writing to it."""
     for start in range(0, len(X), BLOCK):
         transform(X[start : start + BLOCK])
 
@@ -151,7 +151,7 @@ def cells(full: bool) -> Iterator[Cell]:
 
 
 def powers(found: Found, method: str, stage: str, letter: str) -> tuple[float, float]:
-    """The stated and the measured power of what grows; NaN where it is not stated or not measured."""
+    """Return the stated and the measured power of a size; NaN if it is not stated or not measured."""
     there = [size for size in sizes(method, letter) if not math.isnan(median(found, named(method, size), stage))]
     measured = slope([(getattr(size, letter), median(found, named(method, size), stage)) for size in there])
     formula = STATED.get((method, stage))
@@ -208,7 +208,7 @@ def claims(found: Found) -> list[Claim]:
 
 
 def left_out(found: Found) -> Claim:
-    """The correction of the formula of TEFM-S."""
+    """Judge our correction of the formula for TEFM-S."""
     cell = named("TEFM-S", SIZES["l"][-1])
     product, mapping = (median(found, cell, stage) for stage in ("features", "mapping"))
     text = "the time of F Q, which the formula for TEFM-S leaves out, grows faster with l than the formula"
@@ -218,7 +218,7 @@ def left_out(found: Found) -> Claim:
 
 
 def square(found: Found, method: str) -> Claim:
-    """The text beside the table: with d = l^2 both algorithms take much less time than RKS with d."""
+    """Judge what the text says about the table: with d = l^2, TEFM takes much less time than RKS with d features."""
     size = SIZES["d"][-1]
     names = named(method, size), named("RKS", size._replace(l=0))
     ours, theirs = (sum(median(found, name, stage) for stage in ("mapping", "training")) for name in names)

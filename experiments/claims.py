@@ -1,8 +1,8 @@
-"""Sentences of a paper, each held against the runs: in how many cases it holds.
+"""Sentences of a paper, and in how many cases our runs confirm them.
 
-Two sets of runs are level where their means are no farther apart than one sample deviation of each: their bands in a
-picture overlap. Where the runs of a seed share their rows, their differences, run by run, are held against 0 by the
-same rule; those of times and errors, which span orders of magnitude, are differences of logarithms.
+Two sets of runs are level if their means differ by at most one sample deviation of each, so that their bands in a
+picture overlap. If runs with the same seed share their rows, the differences run by run are compared with 0 by the
+same rule. For times and errors, which span orders of magnitude, these are differences of logarithms.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from cells import Found, column
 from pictures import deviation
 
 FEW = 4
-"""Cases that a claim names; of more it gives the number."""
+"""A claim names at most this many cases; if there are more, it gives their number."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, and what was found."""
+    """A sentence of a paper, and what we found."""
 
     text: str
     holds: bool | tuple[int, int] | None
-    """Also in how many cases of how many; None where the cells are missing."""
+    """Whether the claim holds, or in how many of how many cases; None if cells are missing."""
     figure: str
     ours: bool = False
-    """Not the paper's: a correction, or a sentence on Mercer."""
+    """Whether the claim is not from the paper but ours: a correction, or a statement about Mercer."""
 
     @property
     def verdict(self) -> str:
@@ -45,12 +45,12 @@ class Claim:
 
 
 class Case(NamedTuple):
-    """One set of runs beside another."""
+    """One set of runs compared with another."""
 
     amount: float
-    """By how many points of accuracy it is above the other; of all else, how many times it is the other."""
+    """The difference to the other in points of accuracy; for all other quantities, the ratio."""
     side: int
-    """1 where it is above, 0 where the two are level, -1 where it is below."""
+    """1 if it is above the other, 0 if the two are level, -1 if it is below."""
     unit: str
 
 
@@ -63,7 +63,7 @@ def side(values: Sequence[float], others: Sequence[float] = (0.0,)) -> int:
 
 
 def runs(found: Found, cell: str, quantity: str) -> list[float]:
-    """A forecast of the time stands for an exact machine that was not run."""
+    """Return a quantity for every run; if an exact machine was not run, the forecast of its time."""
     return column(found, cell, quantity) or (column(found, cell, "predicted") if quantity == "processor" else [])
 
 
@@ -83,7 +83,7 @@ def differences(found: Found, first: str, second: str, quantity: str = "score") 
 
 
 def run_by_run(values: Sequence[float], quantity: str = "score") -> Case:
-    """What differences say."""
+    """Judge a comparison by the differences of its runs."""
     if not values:
         return MISSING
     if quantity == "score":
@@ -94,7 +94,7 @@ def run_by_run(values: Sequence[float], quantity: str = "score") -> Case:
 def counted(
     text: str, cases: Mapping[str, Case], figure: str = "", ours: bool = False, or_level: bool = False, over: float = 0
 ) -> Claim:
-    """That the first is above the second, or level with it where that is enough: in how many of the cases measured."""
+    """Claim that the first is above the second (or level, if that is enough), and count in how many cases it is."""
     there = {name: case for name, case in cases.items() if case is not MISSING}
     above, level, reverse = ([name for name, case in there.items() if case.side == one] for one in (1, 0, -1))
     less_so = [name for name in above if there[name].amount <= over]
@@ -115,7 +115,7 @@ def met(
     unit: str = "",
     ours: bool = False,
 ) -> Claim:
-    """That numbers lie between two bounds: in how many of the cases measured. Those that have names are listed."""
+    """Claim that numbers lie between two bounds, and count in how many cases they do; numbers with names are listed."""
     listed = values.items() if isinstance(values, Mapping) else enumerate(values)
     there = [(name, value) for name, value in listed if not math.isnan(value)]
     figure = span((value for _, value in there), unit)
@@ -125,7 +125,7 @@ def met(
 
 
 def span(values: Iterable[float], unit: str = "") -> str:
-    """From the least to the most of those that are there."""
+    """Format the smallest and the largest of the values that are not missing."""
     there = sorted(value for value in values if not math.isnan(value))
     points = unit == "points"
     ends = dict.fromkeys(f"{round(end, 1) + 0.0:+.1f}" if points else short(end) for end in (*there[:1], *there[-1:]))
@@ -133,6 +133,6 @@ def span(values: Iterable[float], unit: str = "") -> str:
 
 
 def short(value: float, digits: int = 2) -> str:
-    """Without a power of ten."""
+    """Format a number without a power of ten."""
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:#.{digits}g}" if 1.0 <= rounded < 10.0 else f"{rounded:g}"

@@ -26,7 +26,7 @@ Matrix = NDArray[Any]
 
 
 class Published(NamedTuple):
-    """What is known of a set: the checksum of its archive, its shape, and where it comes from."""
+    """What is known about a data set: the checksum of its archive, its shape, and where it comes from."""
 
     checksum: str
     shape: tuple[int, int]
@@ -79,7 +79,7 @@ SETS = {
         "UCI, UJIIndoorLoc, training, then validation rows, y the longitude; n_train = 19937",
     ),
 }
-"""Archives NAME.npz with X, y and, where the release has parts, n_train."""
+"""Archives NAME.npz with X, y and, if the release is divided into parts, n_train."""
 
 FETCHED: dict[str, tuple[Callable[[], Any], int | None]] = {
     "covertype": (lambda: fetch_covtype(), None),
@@ -87,11 +87,11 @@ FETCHED: dict[str, tuple[Callable[[], Any], int | None]] = {
     "adult": (lambda: fetch_openml(data_id=1430, as_frame=False), 32_561),
     "spambase": (lambda: fetch_openml(data_id=44, as_frame=False), None),
 }
-"""What scikit-learn can fetch, with the number of training rows that come first."""
+"""The data sets that scikit-learn can download, with the number of training rows, which come first."""
 
 
 class Split(NamedTuple):
-    """Rows to learn from and rows to test on."""
+    """Training rows and test rows."""
 
     X: Matrix
     y: Matrix
@@ -100,7 +100,7 @@ class Split(NamedTuple):
 
 
 class DataError(RuntimeError):
-    """A set is not there, or is not the published one."""
+    """Raised if a data set is missing or differs from the published one."""
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _verified(path: Path, checksum: str) -> None:
 
 
 def archive(name: str) -> Any:
-    """X, y and, where there are parts, n_train of a set, by their names."""
+    """Return X, y and, if there are parts, n_train of a data set, by name."""
     published = SETS[name]
     if not os.environ.get("MERCER_DATA") and name in FETCHED:
         return _fetched(name)
@@ -142,7 +142,7 @@ def archive(name: str) -> Any:
 
 
 def _fetched(name: str) -> dict[str, Any]:
-    """By scikit-learn; the content is the published one, its order and types need not be those of the archive."""
+    """Download with scikit-learn; the content is that of the archive, but its order and types may differ."""
     fetch, n_train = FETCHED[name]
     try:
         found = fetch()
@@ -214,7 +214,7 @@ def _present(path: Path) -> Path:
 
 
 def digits() -> Split:
-    """MNIST with entries from 0 to 1: 60,000 and 10,000 rows."""
+    """Return MNIST with entries from 0 to 1: 60,000 training and 10,000 test rows."""
     file = archive("mnist")
     X, y, n = file["X"].astype(np.float32) / np.float32(255), file["y"], int(file["n_train"])
     return Split(X[:n], y[:n], X[n:], y[n:])
@@ -243,7 +243,7 @@ def real_set(name: str, most_train: int = MOST_TRAIN, most_test: int = MOST_TEST
 
 
 def made_up(n_classes: int | None) -> Split:
-    """A few rows with classes, or with numbers."""
+    """Generate a few rows with classes or with numbers as targets."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2 * TINY, 4)).astype(np.float32)
     value = np.sin(X[:, 0]) + X[:, 1] ** 2
@@ -252,19 +252,19 @@ def made_up(n_classes: int | None) -> Split:
 
 
 def standardised(split: Split) -> Split:
-    """Columns of mean 0 and variance 1 in the training rows."""
+    """Scale columns to mean 0 and variance 1 in the training rows."""
     mean, deviation = split.X.mean(axis=0, dtype=np.float64), split.X.std(axis=0, dtype=np.float64)
     return _scaled(split, mean, deviation)
 
 
 def from_zero_to_one(split: Split) -> Split:
-    """Columns between 0 and 1 in the training rows."""
+    """Scale columns to values between 0 and 1 in the training rows."""
     least, most = split.X.min(axis=0).astype(np.float64), split.X.max(axis=0).astype(np.float64)
     return _scaled(split, least, most - least)
 
 
 def unit_rows(split: Split) -> Split:
-    """Rows of length 1; a row of zeros stays."""
+    """Scale rows to length 1; a row of zeros remains unchanged."""
 
     def shortened(X: Matrix) -> Matrix:
         norms = np.linalg.norm(X, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""One runner for all experiments: cells measured once, then a CSV, a picture, a table, and claims that hold or do not.
+"""One runner for all experiments: it measures cells once, and writes a CSV, a picture, a table and judged claims.
 
 An experiment is a file with an ``EXPERIMENT``; its docstring is what ``README.md`` says of it. Every cell has a name
 such as ``adult, (1 + <x, y>)^2, TensorSketch, D = 500`` and gives numbers for a seed. Finished cells are kept in
@@ -22,7 +22,7 @@ from claims import Claim
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = 5
-"""Runs of a random map; exact machines have no seed and run once."""
+"""The number of runs of a random map; exact machines have no seed and run once."""
 
 
 def nothing(_: Found) -> list[Claim]:
@@ -34,26 +34,26 @@ class Experiment:
     """A table or figure of a paper."""
 
     name: str
-    """That of its files."""
+    """The name of its files."""
     title: str
     about: str
-    """What the paper does, what was chosen where it is silent, and how our figures differ."""
+    """What the paper does, what we chose if it says nothing, and how our figures differ."""
     cells: Callable[[bool], Iterable[Cell]]
-    """Of the full run, or of the quick one."""
+    """The cells of the full run or of the quick one."""
     table: Callable[[Found], str]
-    """In Markdown; cells that are missing are shown as missing."""
+    """The table in Markdown, in which missing cells are shown as such."""
     picture: Callable[[Found], Any]
-    """A figure of matplotlib."""
+    """The matplotlib figure."""
     claims: Callable[[Found], list[Claim]] = nothing
     record: str = ""
-    """The name of the file of cells, where experiments share some."""
+    """The name of the file of cells, if experiments share one."""
 
     def figure(self, full: bool) -> Figure:
         return Figure(self.record or self.name, tuple(self.cells(full)), self.table)
 
 
 class Progress:
-    """One line of a terminal, or a line a cell where there is none."""
+    """Report progress on one line of a terminal, or else on one line per cell."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
@@ -68,7 +68,7 @@ class Progress:
 
 
 def summary(path: Path, found: Found) -> None:
-    """Mean, deviation and median of every quantity of every cell."""
+    """Compute mean, standard deviation and median of every quantity of every cell."""
     numbers: dict[tuple[str, str], list[float]] = {}
     for (name, _), cell in sorted(found.items(), key=lambda item: item[0][1]):
         for quantity, value in cell.items():
@@ -83,7 +83,7 @@ def summary(path: Path, found: Found) -> None:
 
 
 def write(experiment: Experiment, full: bool, folder: Path = RESULTS) -> Found:
-    """The three files of an experiment, from the cells that are there."""
+    """Write the three files of an experiment from the cells that exist."""
     place = folder / ("full" if full else "quick")
     figure = experiment.figure(full)
     names = {cell.name for cell in figure.cells}
@@ -128,7 +128,7 @@ def options(about: str) -> argparse.ArgumentParser:
 
 
 def main(experiment: Experiment, given: list[str] | None = None) -> None:
-    """The command of one experiment; ends with its table and the names of its files."""
+    """Run one experiment from the command line, and print its table and the names of its files."""
     chosen = options(experiment.about).parse_args(given)
     run(experiment, chosen)
     place = chosen.results / ("full" if chosen.full else "quick")

@@ -38,15 +38,15 @@ TITLES = {
 DEGREE = 10
 POLYNOMIAL, EXPONENTIAL = f"(1 + <x, y>)^{DEGREE}", "exp(<x, y> / s^2)"
 MOST = 20_000
-"""Rows to learn from, and rows to test on, at most."""
+"""The largest number of training rows, and of test rows."""
 PAIRED = 2000
-"""Rows whose distances are taken."""
+"""The number of rows whose distances are computed."""
 TESTED = 1000
-"""Rows that the exact machine predicts at a time."""
+"""The number of rows that the exact machine predicts at a time."""
 LIMITS = {True: 300.0, False: 10.0}
-"""Seconds that an exact machine may take in the full and in the quick run."""
+"""The seconds that an exact machine may take in the full and in the quick run."""
 RECORD = "kar_training"
-"""Trained machines are measured once for the table and the figure."""
+"""The file of cells that the table and the figure share."""
 
 MAPS: dict[str, Callable[..., Any]] = {
     "RandomMaclaurin": lambda kernel, D, d, seed: PapersMaclaurin(kernel, D, seed),
@@ -56,10 +56,10 @@ MAPS: dict[str, Callable[..., Any]] = {
     "own degrees": lambda kernel, D, d, seed: mercer.RandomMaclaurin(kernel, n_components=D, random_state=seed),
     "Mercer": lambda kernel, D, d, seed: mercer.feature_map(kernel, n_components=D, random_state=seed),
 }
-"""Of rows with d columns. The paper's RF; H0/1, D random features beside d + 1 exact ones; Random Maclaurin that draws
-only the degrees of the kernel; and the map that Mercer chooses."""
+"""Maps for rows with d columns: the paper's RF; H0/1, with D random features and d + 1 exact ones; Random Maclaurin that
+only draws degrees of the kernel; and the map that Mercer chooses."""
 OWN = {"Mercer": "auto", "Mercer, Nystrom": "nystrom"}
-"""Mercer's machines, with the map that it chooses for the kernel, and with landmarks."""
+"""Mercer with the map that it chooses for the kernel, and with landmarks."""
 
 
 # -- sets and kernels --------------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ OWN = {"Mercer": "auto", "Mercer, Nystrom": "nystrom"}
 
 @lru_cache(maxsize=1)
 def rows(name: str, seed: int) -> Split:
-    """A random split: 60 % to learn from, at most 20,000, and at most 20,000 of the others."""
+    """Split at random: 60 % of the rows for training, at most 20,000, and at most 20,000 others for testing."""
     file = archive(name)
     X, y = file["X"], classes(name, file["y"])
     order, count = np.random.default_rng(seed).permutation(len(y)), min(MOST, 3 * len(y) // 5)
@@ -77,20 +77,20 @@ def rows(name: str, seed: int) -> Split:
 
 
 def classes(name: str, y: Matrix) -> Matrix:
-    """Two of them."""
+    """Return two classes."""
     if name == "nursery":
         return np.isin(y, (0, 2)).astype(np.int8)  # not_recom and very_recom
     return (y == 2).astype(np.int8) if name == "covertype" else y
 
 
 def in_the_ball(split: Split) -> Split:
-    """The longest training row gets the length 1."""
+    """Divide all rows by the length of the longest training row."""
     longest = float(np.linalg.norm(split.X, axis=1).max())
     return split._replace(X=split.X / longest, X_test=split.X_test / longest)
 
 
 def width(X: Matrix) -> float:
-    """The mean distance of pairs of rows."""
+    """Compute the mean distance of pairs of rows."""
     return float(pdist(X[:PAIRED]).mean())
 
 
@@ -104,7 +104,7 @@ def kernel_on(X: Matrix, kernel: str) -> Kernel:
 
 
 class ExactMachine(ClassifierMixin, BaseEstimator):
-    """LIBSVM on the matrix of a kernel which it lacks; predictions take the rows of support alone."""
+    """LIBSVM on the matrix of a kernel that it does not have; predictions use only the support vectors."""
 
     def __init__(self, kernel: Any):
         self.kernel = kernel
@@ -122,14 +122,14 @@ class ExactMachine(ClassifierMixin, BaseEstimator):
 
 
 def libsvm(kernel: Any) -> Any:
-    """The exact machine."""
+    """Return the exact machine."""
     if isinstance(kernel, Polynomial):
         return SVC(kernel="poly", degree=kernel.degree, gamma=1.0, coef0=kernel.coef0, C=1.0, cache_size=1000)
     return ExactMachine(kernel)
 
 
 def trained(name: str, kernel: str, method: str, D: int, seed: int, _: Found) -> Numbers:
-    """A machine on a split: the paper's maps with LIBLINEAR, or Mercer's own with D features."""
+    """Measure a machine on a split: the paper's maps with LIBLINEAR, or Mercer with D features."""
     split = rows(name, seed)
     chosen = kernel_on(split.X, kernel)
     if method in OWN:
@@ -144,14 +144,14 @@ def trained(name: str, kernel: str, method: str, D: int, seed: int, _: Found) ->
 
 
 def solved(name: str, kernel: str, limit: float, seed: int, _: Found) -> Numbers:
-    """The exact machine on a split."""
+    """Measure the exact machine on a split."""
     split = rows(name, seed)
     chosen = kernel_on(split.X, kernel)
     return exact(lambda: libsvm(chosen), split, limit)
 
 
 def machines(name: str, kernel: str, widths: Iterable[tuple[str, int]], full: bool) -> Iterator[Cell]:
-    """Cells of one set and kernel, of pairs of method and D; that of the exact machine is the first."""
+    """Yield the cells of one data set and kernel: first the exact machine, then pairs of method and D."""
     splits = SEEDS if full else 1
     yield Cell(named(name, kernel, "exact"), partial(solved, name, kernel, LIMITS[full]), splits)
     for method, D in widths:

@@ -36,10 +36,10 @@ KERNELS = (HOMOGENEOUS, POLYNOMIAL, EXPONENTIAL)
 POINTS = 100
 DIMENSIONS = (10, 20, 50, 100, 200)
 DRAWN = (10, 50, 200)
-"""Of the picture and of the quick run."""
+"""The dimensions in the picture and in the quick run."""
 WIDTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 ENDS = (10, 100, 1000, 5000)
-"""Of the quick run, and of the table."""
+"""The widths in the quick run and in the table."""
 METHODS = ("RandomMaclaurin", "own degrees", "H0/1", "Mercer")
 PAPERS = ("RandomMaclaurin", "H0/1")
 
@@ -54,7 +54,7 @@ def named(kernel: str, d: int, method: str, D: int) -> str:
 
 
 def points(d: int, seed: int) -> Matrix:
-    """Evenly in the unit ball."""
+    """Draw points uniformly from the unit ball."""
     rng = np.random.default_rng((d, seed))
     X = rng.normal(size=(POINTS, d))
     return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.random((POINTS, 1)) ** (1.0 / d)
@@ -129,14 +129,14 @@ def picture(found: Found) -> object:
 
 
 def factors(found: Found, kernel: str, method: str) -> list[float]:
-    """By which the error falls from D = 10 to 5,000, by d; by chance alone the root of 500, which is 22."""
+    """Return by which factor the error falls from D = 10 to 5,000, for every d; the theory says 22, the root of 500."""
     ends = ([named(kernel, d, method, D) for D in (WIDTHS[0], WIDTHS[-1])] for d in DIMENSIONS)
     errors = ([mean(found, cell, "error") for cell in pair] for pair in ends)
     return [first / last for first, last in errors if not np.isnan(first / last)]
 
 
 def falls(found: Found, curves: dict[str, tuple[str, str]]) -> str:
-    """In words, by the titles of curves of a kernel and a method."""
+    """Describe in words by which factors the errors of methods fall."""
     words = []
     for title, (kernel, method) in curves.items():
         ratios = factors(found, kernel, method)
@@ -153,7 +153,7 @@ def drops(found: Found, text: str, curves: dict[str, tuple[str, str]], ours: boo
 
 
 def least(*differing: list[float]) -> list[float]:
-    """Of several differences, run by run: all are to be above 0."""
+    """Return the smallest of several differences in every run, since all of them should be above 0."""
     return [min(values) for values in zip(*differing, strict=False)]
 
 
@@ -169,7 +169,7 @@ def sharper(found: Found, kernel: str) -> Claim:
 
 
 def smaller(found: Found, kernel: str, method: str, others: Sequence[str], quantity: str = "error") -> Claim:
-    """No sentence of the paper."""
+    """Make a claim of our own."""
     cases = {}
     for d in DIMENSIONS:
         for D in WIDTHS:
@@ -207,7 +207,7 @@ def ordered(found: Found) -> Claim:
 
 
 def beside_zero(found: Found) -> Claim:
-    """An estimate of 0 errs by the mean of the kernel."""
+    """Compare with always estimating 0, whose error is the mean of the kernel."""
     cases = {}
     for kernel in KERNELS:
         for d in DIMENSIONS:

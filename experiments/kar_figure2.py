@@ -83,7 +83,7 @@ def picture(found: Found) -> object:
 def against(
     found: Found, first: str, second: str, widths: Sequence[int] = WIDTHS, quantity: str = "score"
 ) -> dict[str, Case]:
-    """By set and D."""
+    """Compare two methods for every data set and D."""
     cases = {}
     for name, kernel in SHOWN.items():
         for D in widths:
@@ -111,7 +111,7 @@ def unclear(found: Found) -> Claim:
 
 
 def of_mercer(found: Found) -> Iterator[Claim]:
-    """No sentences of the paper."""
+    """Make claims of our own."""
     for other in PAPERS:
         text = f"Mercer is more accurate than {other}, over all sets and D"
         yield counted(text, against(found, "Mercer", other), ours=True)

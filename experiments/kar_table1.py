@@ -42,7 +42,7 @@ from pham import named, of_runs, seconds
 from pictures import STYLES, deviation, hollow, legend, logarithmic, panels
 
 KERNELS = {POLYNOMIAL: "(a)", EXPONENTIAL: "(b)"}
-"""With the paper's letters."""
+"""The kernels, with the letters used in the paper."""
 WIDTHS = {
     "nursery": (500, 100),
     "spambase": (500, 50),
@@ -51,12 +51,12 @@ WIDTHS = {
     "ijcnn1": (1000, 200),
     "covertype": (1000, 100),
 }
-"""D of RandomMaclaurin and of H0/1."""
+"""The D of RandomMaclaurin and of H0/1."""
 QUICK = ("nursery", "spambase")
 
 
 class Printed(NamedTuple):
-    """What the paper prints of a machine: accuracy in %, seconds to train and to test, and their speed-ups."""
+    """The paper's results for a machine: accuracy in %, seconds to train and to test, and both speed-ups."""
 
     score: float
     training: float
@@ -85,11 +85,11 @@ PAPER = {
     (EXPONENTIAL, "ijcnn1"): ((98.4, 135.8, 29.98), (97.2, 24.9, 23.4, 5.5, 1.3), (92.2, 5.2, 9.1, 26, 3.3)),
     (EXPONENTIAL, "covertype"): ((80.6, 194.1, 695.8), (76.2, 21.4, 207, 9, 3.6), (75.5, 3.7, 80.4, 52, 8.7)),
 }
-"""Exact, RandomMaclaurin and H0/1: as in :class:`Printed`."""
+"""The results for the exact machine, RandomMaclaurin and H0/1, as in :class:`Printed`."""
 
 
 def columns_of(name: str) -> dict[str, tuple[str, int]]:
-    """Titles of the machines, with method and D."""
+    """The titles of the machines, with method and D."""
     many, few = WIDTHS[name]
     return {
         "exact": ("exact", 0),
@@ -126,7 +126,7 @@ def cells(full: bool) -> Iterator[Cell]:
 
 
 def faster(found: Found, name: str, kernel: str, title: str, quantity: str) -> float:
-    """How many times the exact machine takes as long; NaN where missing."""
+    """Return how many times as long the exact machine takes; NaN if it is missing."""
     own = median(found, cell_of(name, kernel, title), quantity)
     exact = cell_of(name, kernel, "exact")
     return (seconds(found, exact) if quantity == "processor" else median(found, exact, quantity)) / own
@@ -215,7 +215,7 @@ def picture(found: Found) -> object:
 
 
 def against(found: Found, first: str, second: str, quantity: str) -> dict[str, Case]:
-    """By set and kernel."""
+    """Compare two machines for every data set and kernel."""
     cases = {}
     for kernel, part in KERNELS.items():
         for name in WIDTHS:
@@ -225,7 +225,7 @@ def against(found: Found, first: str, second: str, quantity: str) -> dict[str, C
 
 
 def competitive(found: Found, title: str) -> Claim:
-    """The loss that the paper's own table calls competitive."""
+    """Judge accuracy by the largest loss in the paper's own table, which the paper calls competitive."""
     said = max(-in_the_paper(name, kernel, title, "score") for kernel, name in PAPER)
     cases = against(found, "exact", title, "score")
     losses = {name: case.amount for name, case in cases.items() if not math.isnan(case.amount)}
@@ -261,7 +261,7 @@ def as_the_papers(found: Found) -> Claim:
 
 
 def arithmetic() -> Claim:
-    """Of the paper alone."""
+    """Check the speed-ups that the paper gives against its times."""
     wrong, count = [], 0
     for kernel, name in PAPER:
         exact = printed(name, kernel, "exact")
@@ -281,7 +281,7 @@ def arithmetic() -> Claim:
 
 
 def of_mercer(found: Found) -> Iterator[Claim]:
-    """No sentences of the paper."""
+    """Make claims of our own."""
     for first, second in (("Mercer", "RandomMaclaurin"), ("Mercer, as H0/1", "H0/1")):
         subject = f"Mercer with as many features as {second}"
         yield counted(f"{subject} is more accurate than {second}", against(found, first, second, "score"), ours=True)

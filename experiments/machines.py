@@ -14,18 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 BLOCK = 500
-"""Rows mapped at a time where features are not kept: new memory for all takes more time than what is written to it."""
+"""The number of rows mapped at a time if features are not kept: memory for all would take longer to allocate."""
 FEW = 200
-"""Rows of each class for what is loaded on first use, before anything is timed."""
+"""The number of rows per class in a first, untimed run, which loads what is loaded on first use."""
 
 
 def liblinear(C: float = 1.0, seed: int = 0) -> LinearSVC:
-    """LIBLINEAR as it is by default: the dual of the squared hinge, tolerance 0.1, at most 1,000 iterations."""
+    """LIBLINEAR with its default settings: the dual of the squared hinge, tolerance 0.1, at most 1,000 iterations."""
     return LinearSVC(C=C, dual=True, tol=0.1, max_iter=1000, random_state=seed)
 
 
 def few(split: Split) -> tuple[Any, Any]:
-    """Some training rows; of every class where there are classes."""
+    """Choose some training rows, of every class if there are classes."""
     if np.issubdtype(split.y.dtype, np.floating):
         return split.X[:FEW], split.y[:FEW]
     rows = np.concatenate([np.flatnonzero(split.y == label)[:FEW] for label in np.unique(split.y)])
@@ -33,7 +33,7 @@ def few(split: Split) -> tuple[Any, Any]:
 
 
 def mapped(sketch: Any, learner: Any, split: Split) -> Numbers:
-    """A map, then a linear learner: the seconds of the processor for features, training and testing; the score in %."""
+    """Measure a map and a linear learner: processor seconds for features, training and testing, and the score in %."""
     X, y = few(split)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # LIBLINEAR's limit; iterations are recorded
@@ -58,14 +58,14 @@ def accuracy(sketch: Any, learner: Any, split: Split) -> float:
 
 
 def tested(score: Callable[[], float]) -> Numbers:
-    """The score in %, and the seconds of the processor that it took."""
+    """Return the score in %, and the processor seconds that it took."""
     found: list[float] = []
     testing = timed(lambda: found.append(score()))
     return {"testing": testing["processor"], "score": 100.0 * found[0]}
 
 
 def fitted(machine: Any, split: Split) -> Numbers:
-    """A machine that takes rows: its seconds to train and to test, and its score in %."""
+    """Measure a machine that takes rows: seconds to train and to test, and the score in %."""
     X, y = few(split)
     machine.fit(X, y)
     training = timed(lambda: machine.fit(split.X, split.y))

@@ -12,7 +12,7 @@ import mercer
 from mercer.kernels import Polynomial
 
 DEGREES = 64
-"""Degrees that are looked at; a higher one has a probability below 2^-64."""
+"""The number of degrees considered; a higher one has a probability below 2^-64."""
 
 
 class PapersMaclaurin(TransformerMixin, BaseEstimator):
@@ -38,7 +38,7 @@ class PapersMaclaurin(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Without the columns of zeros."""
+        """Return the features without the columns of zeros."""
         Z = self.map_.transform(X)
         Z *= self.scale_
         return Z

@@ -37,7 +37,7 @@ EXPERIMENTS = (
     "beyond_time",
     "beyond_sets",
 )
-"""The files, in the order of the page."""
+"""The experiments, in the order of the page."""
 
 
 def experiment_of(name: str) -> Experiment:
@@ -45,7 +45,7 @@ def experiment_of(name: str) -> Experiment:
 
 
 def section(name: str) -> str:
-    """What the page says of an experiment; of the full run."""
+    """Return the section about an experiment, from the full run."""
     one, place = experiment_of(name), RESULTS / "full"
     if not (place / f"{name}.md").exists():
         return f"## {one.title}\n\n`python experiments/{name}.py`\n\nNot measured yet.\n"
@@ -61,18 +61,18 @@ def section(name: str) -> str:
 
 
 def claims_of(name: str) -> list[str]:
-    """The lines of an experiment's claims, with what was found."""
+    """Return the lines with the claims of an experiment."""
     file = RESULTS / "full" / f"{name}.md"
     return [line for line in file.read_text().splitlines() if line.startswith("- **")] if file.exists() else []
 
 
 def anchor(title: str) -> str:
-    """Where a heading is found in a page, as GitHub names it."""
+    """Return the anchor of a heading, as GitHub names it."""
     return "#" + re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def verdicts() -> str:
-    """How many claims of the papers hold, and all of them one by one; those that are ours are only listed."""
+    """Count how many claims of the papers hold, and list all of them; our own claims are listed but not counted."""
     counts, lines = [], []
     for name in EXPERIMENTS:
         title, claims = experiment_of(name).title, claims_of(name)
@@ -87,7 +87,7 @@ def verdicts() -> str:
 
 
 def page() -> str:
-    """The words at the head of the page, which are written by hand, and a section for every experiment."""
+    """Write the page: an introduction, which is written by hand, and a section for every experiment."""
     head = PAGE.read_text().split(MARK)[0]
     return head + MARK + "\n" + verdicts() + "\n" + "\n".join(section(name) for name in EXPERIMENTS)
 

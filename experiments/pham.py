@@ -45,13 +45,13 @@ MAPS: dict[str, Callable[..., Any]] = {
     "own degrees": lambda kernel, D, seed: mercer.RandomMaclaurin(kernel, n_components=D, random_state=seed),
     "Mercer": lambda kernel, D, seed: mercer.feature_map(kernel, n_components=D, random_state=seed),
 }
-"""The paper's three; Random Maclaurin that draws only the degrees of the kernel; and the map that Mercer chooses."""
+"""The paper's methods, Random Maclaurin that only draws degrees of the kernel, and the map that Mercer chooses."""
 
 SETS = ("adult", "covertype", "mnist")
 AS_IT_IS = "adult as it is"
-"""Adult's rows, 14 ones each, not brought to length 1."""
+"""The rows of Adult as they are, with 14 ones each, not scaled to length 1."""
 WIDTHS = {"adult": 200, AS_IT_IS: 200, "covertype": 500, "mnist": 1000, "gisette": 5000}
-"""The D of the tables."""
+"""The values of D in the tables."""
 TITLES = {
     "adult": "Adult",
     AS_IT_IS: "Adult, rows as they are",
@@ -60,9 +60,9 @@ TITLES = {
     "gisette": "Gisette",
 }
 LIMITS = {True: 600.0, False: 10.0}
-"""Seconds that an exact machine may take in the full and in the quick run."""
+"""The seconds that an exact machine may take in the full and in the quick run."""
 RECORD = "pham_training"
-"""Trained machines are measured once for all tables and figures that show them."""
+"""The file of cells that tables and figures share."""
 
 
 @cache
@@ -84,7 +84,7 @@ def libsvm(kernel: Polynomial) -> SVC:
 
 
 def trained(name: str, kernel: str, method: str, D: int, seed: int, _: Found) -> Numbers:
-    """A machine on a set: the paper's maps with LIBLINEAR, or Mercer's own at the same width."""
+    """Measure a machine on a data set: the paper's maps with LIBLINEAR, or Mercer with as many features."""
     if method == "Mercer":
         return fitted(
             mercer.KernelClassifier(KERNELS[kernel], n_components=D, random_state=seed, C=1.0, preparation=None),
@@ -95,12 +95,12 @@ def trained(name: str, kernel: str, method: str, D: int, seed: int, _: Found) ->
 
 
 def solved(name: str, kernel: str, limit: float, seed: int, _: Found) -> Numbers:
-    """The exact machine."""
+    """Measure the exact machine."""
     return exact(lambda: libsvm(KERNELS[kernel]), rows(name), limit)
 
 
 def machines(name: str, kernel: str, methods: Iterable[str], widths: Iterable[int], full: bool) -> Iterator[Cell]:
-    """Cells of one set and kernel; that of the exact machine is the first."""
+    """Yield the cells of one data set and kernel, that of the exact machine first."""
     yield Cell(named(name, kernel, "exact"), partial(solved, name, kernel, LIMITS[full]))
     for method in methods:
         for D in widths:
@@ -109,7 +109,7 @@ def machines(name: str, kernel: str, methods: Iterable[str], widths: Iterable[in
 
 
 def of_runs(found: Found, name: str, quantity: str, digits: int = 2) -> str:
-    """Mean and deviation, for a table."""
+    """Format mean and standard deviation for a table."""
     values = column(found, name, quantity)
     if not values:
         return "missing"
@@ -118,7 +118,7 @@ def of_runs(found: Found, name: str, quantity: str, digits: int = 2) -> str:
 
 
 def seconds(found: Found, name: str) -> float:
-    """Of the processor, the median of the runs; the forecast where an exact machine was too slow."""
+    """Return the median processor seconds of the runs, or the forecast if an exact machine was too slow."""
     return statistics.median(runs(found, name, "processor") or [math.nan])
 
 
@@ -129,7 +129,7 @@ def in_seconds(found: Found, name: str) -> str:
 
 
 def said(entry: str) -> tuple[float, float]:
-    """Accuracy and seconds of an entry of the paper's tables."""
+    """Read accuracy and seconds from an entry of the paper's tables."""
     score, time = entry.split(", ")
     amount, unit = time.removeprefix("< ").split()
     return float(score.split()[0]), float(amount) * {"s": 1.0, "min": 60.0, "h": 3600.0}[unit]
@@ -138,7 +138,7 @@ def said(entry: str) -> tuple[float, float]:
 def against(
     found: Found, one: str, other: str, cases: Iterable[tuple[str, str, int]], quantity: str = "score"
 ) -> dict[str, Case]:
-    """Two methods beside each other, for sets, kernels and D."""
+    """Compare two methods for data sets, kernels and D."""
     return {
         f"{TITLES[name]} `{kernel}` at D = {D}": beside(
             found, named(name, kernel, one, D), named(name, kernel, other, D), quantity

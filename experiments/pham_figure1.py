@@ -29,7 +29,7 @@ from pictures import curve, legend, logarithmic, panels
 
 WIDTHS = (500, 1000, 1500, 2000, 2500, 3000)
 ENDS = (500, 1000, 3000)
-"""Of the quick run, and of the table."""
+"""The widths in the quick run and in the table."""
 LENGTHS = ("rows as they are", "rows of length 1")
 HOMOGENEOUS, INHOMOGENEOUS = (
     [name for name, kernel in KERNELS.items() if kernel.coef0 == coef0] for coef0 in (0.0, 1.0)
@@ -112,12 +112,12 @@ def against(found: Found, length: str, one: str, other: str, kernels: list[str])
 
 
 def of_all(length: str) -> list[str]:
-    """Kernels that were measured on rows of this length."""
+    """Return the kernels that were measured on rows of this length."""
     return [kernel for one, kernel in shown() if one == length]
 
 
 def needed(found: Found, length: str) -> Claim:
-    """The one sentence of the text that gives figures."""
+    """Judge the only sentence in the text that gives numbers."""
     cases = []
     for kernel in INHOMOGENEOUS:
         ends = [("TensorSketch", 500), ("RandomMaclaurin", 3000)]
@@ -130,7 +130,7 @@ def needed(found: Found, length: str) -> Claim:
 
 
 def dramatic(found: Found, length: str) -> Claim:
-    """Homogeneous kernels are those of rows as they are."""
+    """Judge where the difference is largest; homogeneous kernels were measured on rows as they are."""
     cases = []
     for homogeneous, inhomogeneous in zip(HOMOGENEOUS, INHOMOGENEOUS, strict=True):
         ratios = []

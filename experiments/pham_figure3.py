@@ -60,7 +60,7 @@ def picture(found: Found) -> object:
 
 
 def reached(found: Found, name: str, kernel: str, method: str, points: float) -> float:
-    """The least D at which a method is no more than so many points below the exact machine; infinite where none is."""
+    """Return the smallest D at which a method is at most so many points below the exact machine, or infinity."""
     exact = named(name, kernel, "exact")
     gaps = {D: beside(found, exact, named(name, kernel, method, D)).amount for D in WIDTHS[name]}
     if any(map(math.isnan, gaps.values())):
@@ -69,7 +69,7 @@ def reached(found: Found, name: str, kernel: str, method: str, points: float) ->
 
 
 def sooner(text: str, found: Found, methods: tuple[str, str], points: float, names: Iterable[str]) -> Claim:
-    """That the first of two methods comes near the exact machine with fewer features."""
+    """Claim that the first of two methods comes close to the exact machine with fewer features."""
     cases = {}
     for name in names:
         for kernel in SHOWN:

@@ -52,7 +52,7 @@ def picture(found: Found) -> object:
 
 
 def share(found: Found) -> Claim:
-    """Of the features in the time of both maps."""
+    """Judge the share of the features in the training time of both maps."""
     names = [named(*case[:2], method, case[2]) for case in CASES for method in METHODS[:2]]
     shares = [median(found, cell, "mapping") / median(found, cell, "processor") for cell in names]
     text = "features are a small part of the training time with both maps, below a tenth"

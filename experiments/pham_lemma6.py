@@ -30,7 +30,7 @@ PAIRS = ("equal entries", "orthogonal", "adult")
 
 
 def rows_of(pair: str) -> np.ndarray:
-    """Two rows of length 1."""
+    """Return two rows of length 1."""
     ones = np.ones(64)
     if pair == "adult":
         X = real_set("adult", 2, 2).X.astype(np.float64)

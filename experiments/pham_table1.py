@@ -67,10 +67,10 @@ PAPER = {
     ("gisette", "<x, y>^4"): ("97.91, 1.8 min", "95.11 ± 0.15, 13.6 s", "78.89 ± 0.68, 1.5 min"),
     ("gisette", "(1 + <x, y>)^4"): ("97.91, 1.8 min", "95.21 ± 0.33, 13.5 s", "88.86 ± 0.57, 2.9 min"),
 }
-"""Accuracy in % and time: exact, TensorSketch, RandomMaclaurin."""
+"""The paper's accuracies in % and times: exact machine, TensorSketch, RandomMaclaurin."""
 AS_THEY_ARE = ("TensorSketch", "RandomMaclaurin", "Mercer")
 FOOT = {"adult": 75.0, "covertype": 70.0, "mnist": 84.0}
-"""Accuracies that the picture begins with: what is worse stands at the foot, with its number."""
+"""The lowest accuracy shown in the pictures; lower ones are marked at the bottom, with their values."""
 PRINTED = ("exact", "TensorSketch", "RandomMaclaurin")
 CASES = [(name, kernel, WIDTHS[name]) for name in SETS for kernel in SHOWN]
 SMOOTH = [case for case in CASES if case[0] == "mnist" and KERNELS[case[1]].coef0 > 0.0]
@@ -89,7 +89,7 @@ def cells(full: bool) -> Iterator[Cell]:
 
 
 def both_of(found: Found, cell: str) -> str:
-    """Accuracy and time."""
+    """Format accuracy and time."""
     score, time = of_runs(found, cell, "score"), in_seconds(found, cell)
     if column(found, cell, "predicted"):
         return f"not run: {time}"
@@ -116,7 +116,7 @@ def table(found: Found) -> str:
 
 
 def point(axes: Any, x: float, values: list[float], method: str, foot: float = 0.0) -> None:
-    """Mean and deviation; on a logarithmic scale the median, from the least to the most."""
+    """Draw mean and standard deviation or, on a logarithmic scale, the median and the range."""
     if not values:
         return
     if axes.get_yscale() == "log":
@@ -130,7 +130,7 @@ def point(axes: Any, x: float, values: list[float], method: str, foot: float = 0
 
 
 def draw(found: Found, axes: Any, name: str, quantity: str) -> None:
-    """The kernels of one set; the paper's figures are hollow and stand beside ours."""
+    """Draw the kernels of one data set; the hollow marks next to ours are from the paper."""
     foot = FOOT[name] if quantity == "score" else 0.0
     for index, kernel in enumerate(SHOWN):
         for place, method in enumerate(("exact", *METHODS)):

@@ -34,11 +34,11 @@ PAPER = {
     "mnist": (2.0, 9.0, 2.0),
     "gisette": (9.0, 25.0, 8.0),
 }
-"""Times faster than Random Maclaurin in features and in training, and than the exact machine."""
+"""The paper's speed-ups over Random Maclaurin, in features and in training, and over the exact machine."""
 LINES = {TITLES[name]: (name, name) for name in ("adult", AS_IT_IS)}
 LINES["Adult, exact on rows as they are, maps on rows of length 1"] = (AS_IT_IS, "adult")
 LINES |= {TITLES[name]: (name, name) for name in ("covertype", "mnist", "gisette")}
-"""The rows of the exact machine and those of the maps."""
+"""The rows used by the exact machine and by the maps."""
 DRAWN = list(LINES)[:-1]
 
 
@@ -57,14 +57,14 @@ def than_maclaurin(found: Found, name: str, quantity: str) -> float:
 
 
 def than_exact(found: Found, title: str, method: str) -> list[float]:
-    """Of every run; NaN where there is none."""
+    """Return a ratio for every run; NaN if there is none."""
     rough, smooth = LINES[title]
     exact = seconds(found, cell(rough, "exact"))
     return [exact / one for one in column(found, cell(smooth, method), "processor")] or [math.nan]
 
 
 def printed(title: str) -> tuple[float, float, float]:
-    """The paper has one line for Adult."""
+    """Return the entry of the paper, which has only one line for Adult."""
     return PAPER[LINES[title][0].removesuffix(" as it is")]
 
 
