@@ -56,8 +56,8 @@ MAPS: dict[str, Callable[..., Any]] = {
     "own degrees": lambda kernel, D, d, seed: mercer.RandomMaclaurin(kernel, n_components=D, random_state=seed),
     "Mercer": lambda kernel, D, d, seed: mercer.feature_map(kernel, n_components=D, random_state=seed),
 }
-"""Maps for rows with d columns: the paper's RF; H0/1, with D random features and d + 1 exact ones; Random Maclaurin that
-only draws degrees of the kernel; and the map that Mercer chooses."""
+"""Maps for rows with d columns: the paper's RF; H0/1, with D random features and d + 1 exact ones; Random Maclaurin
+that only draws degrees of the kernel; and the map that Mercer chooses."""
 OWN = {"Mercer": "auto", "Mercer, Nystrom": "nystrom"}
 """Mercer with the map that it chooses for the kernel, and with landmarks."""
 
