@@ -24,7 +24,7 @@ Y = X[:, 0] + X[:, 1]
         (np.array(["a", "b", "c"]), np.array(["a", None, "c"], dtype=object)),
     ],
 )
-def test_masked_entries_are_gaps(values, wanted):
+def test_masked_entries_are_missing_values(values, wanted):
     found = to_numpy(np.ma.array(values, mask=[False, True, False]))
     assert type(found) is np.ndarray
     np.testing.assert_array_equal(found, wanted)

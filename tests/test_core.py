@@ -147,7 +147,7 @@ def test_threads_give_the_same_bits(isa, dtype):
 
 
 @pytest.mark.parametrize("shape", [(0, 8), (0, 1)])
-def test_no_rows(isa, shape):
+def test_no_rows_are_accepted(isa, shape):
     _core.hadamard(np.empty(shape))
 
 
@@ -204,7 +204,7 @@ def test_an_unknown_instruction_set_is_refused():
 
 
 @compiled
-def test_a_machine_without_the_forced_instruction_set_is_told(monkeypatch):
+def test_a_machine_without_the_forced_instruction_set_gets_an_error(monkeypatch):
     monkeypatch.setattr(_library, "_supported", lambda library: ("baseline",))
     with pytest.raises(ValueError, match="MERCER_ISA=avx2, but this machine and build support only baseline"):
         _library._pick("avx2")
@@ -232,7 +232,7 @@ def test_the_library_exports_nothing_but_its_table():
 
 
 @compiled
-def test_the_library_tells_the_types_of_its_functions():
+def test_the_library_describes_the_types_of_its_functions():
     table, size, pointer = _library._kernels(LIBRARY, "baseline"), ctypes.c_size_t, ctypes.c_void_p
     assert table["hadamard_f32"].argtypes == (pointer, size, size)
     assert table["hadamard_f32"].restype is None
@@ -290,7 +290,7 @@ def test_a_library_without_a_table_is_refused():
         _library._open(Path(_ctypes.__file__))
 
 
-def test_none_leaves_the_library_unloaded():
+def test_the_value_none_leaves_the_library_unloaded():
     code = """
 import ctypes
 ctypes.CDLL = None  # loading anything would fail

@@ -86,7 +86,7 @@ def test_features_do_not_depend_on_the_place_and_nothing_else_is_written(isa, or
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("bad", [-1e-30, -np.inf, np.inf, np.nan])
-def test_the_first_value_outside_the_domain_is_told(isa, order, dtype, bad):
+def test_the_first_value_outside_the_domain_is_returned(isa, order, dtype, bad):
     frequencies, weights = np.arange(1.0, order + 1.0), np.ones(2 * order + 1)
     for place in (0, 15, 16, 31, 36):
         values = np.ones(37, dtype=dtype)

@@ -167,7 +167,7 @@ KERNELS = [
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_exact_kernels_take_them(isa, kernel):
+def test_exact_kernels_agree_with_their_definitions(isa, kernel):
     X, Y = histograms(7, 6, 2), histograms(19, 6, 3)
     expected = [[oracles.value(kernel, x, y) for y in Y] for x in X]
     np.testing.assert_allclose(kernel(X, Y), expected, rtol=1e-12, atol=1e-14)

@@ -26,7 +26,7 @@ def test_columns_are_shifted_and_scaled_to_the_bit(isa, shape, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("column", [0, 15, 16, 36])
-def test_the_first_row_that_is_not_finite_is_told(isa, column, bad, dtype):
+def test_the_first_row_that_is_not_finite_is_returned(isa, column, bad, dtype):
     X = np.ones((6, 37), dtype=dtype)
     X[2, column] = X[4, 0] = bad
     assert _core.scaled(X, np.zeros(37, dtype=dtype), np.ones(37, dtype=dtype), np.empty_like(X)) == 2

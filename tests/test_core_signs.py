@@ -119,7 +119,7 @@ def test_a_row_has_the_same_bits_among_any_others(isa, parts, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("parts", [1, 2])
-def test_the_first_row_that_overflows_is_told(isa, parts, dtype):
+def test_the_first_row_that_overflows_is_returned(isa, parts, dtype):
     features, X = Features(37, 12, dtype, parts, degrees=[0, 3] * 18 + [0]), sample(90, 12, dtype)
     X[[77, 41]] = np.finfo(dtype).max ** 0.4
     for form in forms(X):
@@ -195,7 +195,7 @@ def test_weights_that_only_their_product_loses_are_left_to_the_reference():
     assert native_random_products(inner, 1.0, np.float32) is not None
 
 
-def test_an_exact_feature_that_overflows_is_told():
+def test_an_exact_feature_that_overflows_is_returned():
     X = sample(60, 4, np.float32)
     sketch = RandomMaclaurin(Maclaurin((0.0, 1e60, 1e-30)), n_components=20, exact_terms=True, random_state=0).fit(X)
     assert sketch.exact_degrees_ == (1,)

@@ -63,7 +63,7 @@ def test_empty_rows_and_no_rows():
 
 
 @compiled
-def test_indices_that_lead_elsewhere_are_refused():
+def test_indices_outside_an_array_are_refused():
     places, signs = hashes(2, 4, 8, np.float64)
     out, values = np.empty((2, 16)), np.ones(2)
 
@@ -131,7 +131,7 @@ def test_a_row_does_not_depend_on_those_beside_it(isa, dtype):
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e30])
-def test_the_first_row_that_overflows_is_told(isa, wrong):
+def test_the_first_row_that_overflows_is_returned(isa, wrong):
     X = np.ones((9, 12), dtype=np.float32)
     X[6, 3] = X[7, 0] = wrong
     places, signs = hashes(2, 12, 16, np.float32)
@@ -141,7 +141,7 @@ def test_the_first_row_that_overflows_is_told(isa, wrong):
 
 
 @compiled
-def test_outputs_that_lead_elsewhere_are_refused():
+def test_outputs_outside_an_array_are_refused():
     X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 4)), np.zeros((2, 3), dtype=np.int32)
     with pytest.raises(ValueError, match="outputs must be from 0 to 3"):
         _core.srht_tables(signs, signs, outputs + 4, np.float64)
@@ -184,7 +184,7 @@ def test_outputs_of_one_transform(isa, n, width, dtype):
 
 
 @compiled
-def test_a_projection_that_leads_elsewhere_is_refused():
+def test_a_projection_outside_an_array_is_refused():
     X, signs, outputs = np.ones((2, 5)), np.ones(5), np.arange(3, dtype=np.int32)
     with pytest.raises(ValueError, match="outputs must be from 0 to 7"):
         _core.craft(X, signs, outputs + 6, 1.0, np.empty((2, 3)))

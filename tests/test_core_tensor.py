@@ -90,7 +90,7 @@ def test_a_row_does_not_depend_on_the_others(isa, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_first_row_that_overflows_is_told(isa, dtype):
+def test_the_first_row_that_overflows_is_returned(isa, dtype):
     X = np.ones((40, 3), dtype=dtype)
     X[[19, 33]] = np.finfo(dtype).max / 4
     places, signs = hashes(2, 3, 16, dtype)
@@ -111,7 +111,7 @@ def test_no_rows():
 
 
 @compiled
-def test_hashes_that_lead_elsewhere_are_refused():
+def test_hashes_outside_an_array_are_refused():
     places, signs = hashes(2, 4, 8, np.float64)
     X = np.ones((2, 4))
     with pytest.raises(ValueError, match="places must be from 0 to 7"):

@@ -223,7 +223,7 @@ def test_the_example_of_importances_finds_what_matters(capsys):
     assert "what another ten years would do: -" in capsys.readouterr().out
 
 
-def test_the_example_of_uncertainty_knows_where_it_knows_less(capsys):
+def test_the_example_of_uncertainty_shows_where_the_model_is_uncertain(capsys):
     with example("uncertainty") as module:
         found = module.main(4000)
     assert found["noise"] == pytest.approx(2.0, abs=0.1)

@@ -23,12 +23,12 @@ def test_the_citation_has_the_version_and_the_licence_of_the_package():
         assert found == PROJECT["project"][name]
 
 
-def test_the_package_tells_its_version():
+def test_the_package_has_its_version():
     assert mercer.__version__ == PROJECT["project"]["version"]
 
 
 @pytest.mark.parametrize("name", [*FILES, ".github"])
-def test_there_is_one_home(name):
+def test_all_links_name_the_same_repository(name):
     path = ROOT / name
     for file in path.rglob("*") if path.is_dir() else [path]:
         text = file.read_text(encoding="utf-8") if file.is_file() else ""

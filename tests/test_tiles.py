@@ -29,7 +29,7 @@ def test_tiles_cover_the_rows_in_order():
     assert list(tiles(0, 2)) == []
 
 
-def test_none_means_what_blas_is_allowed():
+def test_none_leaves_the_number_of_threads_to_blas():
     with threadpool_limits(limits=1, user_api="blas"):
         assert n_threads(None) == 1
     assert n_threads(3) == 3
@@ -47,7 +47,7 @@ def test_our_own_pinning_does_not_hide_what_blas_is_allowed():
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("cuts", [[3, 3, 3, 1], [10], [1] * 10, [4, 4, 2], [0, 7, 0, 3]])
-def test_blocks_are_cut_anew_at_multiples(form, cuts):
+def test_blocks_are_recut_at_multiples(form, cuts):
     X = np.arange(20.0).reshape(10, 2)
     edges = np.cumsum([0, *cuts])
     blocks = [form(X[start:stop]) for start, stop in pairwise(edges)]
@@ -159,7 +159,7 @@ def test_tiles_are_taken_once_each():
     assert sorted(taken) == [(start, min(start + 2, 1001)) for start in range(0, 1001, 2)]
 
 
-def test_nobody_works_on_after_an_interrupt():
+def test_no_thread_continues_after_an_interrupt():
     started, late, before = threading.Event(), [], []
 
     def work(tile):

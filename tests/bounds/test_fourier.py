@@ -94,7 +94,7 @@ def test_what_the_documentation_says_suffices_does():
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(1.1), Cauchy(2.0)], ids=repr)
-def test_average_frequencies_are_seldom_long(kernel):
+def test_average_frequencies_are_rarely_long(kernel):
     m, d = 20, 3
     norms = np.linalg.norm(kernel.frequencies(Stream(0), 2000 * m, d), axis=1).reshape(2000, m).mean(axis=1)
     sigma = math.sqrt(kernel.spectral_moment(d))

@@ -81,7 +81,7 @@ def test_rows_of_any_kind():
     assert bounds.projection_norm(frames, X, delta=0.1, random_state=3) == pytest.approx(whole)
 
 
-def test_objects():
+def test_projections_accept_objects():
     words = ["cat", "act", "dog", "god", "cart", "gold", "clog"]
     letters = Nystrom(lambda a, b: float(len(set(a) & set(b))), n_components=3, random_state=0).fit(words)
     residual, Z = bounds.projection_residual(letters, words), letters.transform(words)
@@ -131,7 +131,7 @@ def test_probes_are_those_of_halko_martinsson_and_tropp():
     assert bounds.projection_norm(map, OTHERS, delta=0.2, n_probes=r, power=0, random_state=7) == pytest.approx(exact)
 
 
-def test_powers_come_closer():
+def test_more_power_iterations_come_closer():
     map = TEFM["paired"].fit(FITTED)
     X = rows(300)
     norm = np.linalg.norm(lost(map, X), 2)
@@ -142,7 +142,7 @@ def test_powers_come_closer():
     assert bounds.projection_residual(map, X).sum() >= norm
 
 
-def test_a_projection_that_loses_nothing():
+def test_a_projection_that_loses_nothing_has_no_error():
     map = Compressed(RandomFourier(Gaussian(0.5)), n_components=16, method="tefm-g", random_state=0).fit(FITTED[:5])
     assert bounds.projection_norm(map, FITTED[:5], delta=0.01, random_state=0) < 1e-9
 

@@ -35,7 +35,7 @@ def test_lemma_6_is_false(degree, exact):
     assert 2.0 * claimed < measured < 2.0 * true
 
 
-def test_lemmas_7_and_10_fall_with_it():
+def test_lemmas_7_and_10_fail_with_lemma_6():
     found = estimates(TensorSketch(Polynomial(4), n_components=256), ONES).ravel()
     epsilon = 0.2
     claim = bounds.pham_pagh_variance(ONES, ONES, 4, 256).item() / epsilon**2

@@ -190,7 +190,7 @@ def test_a_fold_has_rows_of_its_own_and_judges_by_none_of_them():
     assert pilot.try_in(folds[0], candidate, 32) != pilot.try_in(folds[1], candidate, 32)
 
 
-def test_nothing_given_is_the_default_width():
+def test_without_arguments_the_width_is_the_default():
     assert AutoMap(ArcCosine(), random_state=0).fit(some_rows(400)).n_components_ == 256
 
 
@@ -246,7 +246,7 @@ def test_tables_are_taken_as_matrices_are():
     np.testing.assert_array_equal(of_table.transform(X), of_matrix.transform(X))
 
 
-def test_torch_rows():
+def test_torch_rows_are_accepted():
     torch = pytest.importorskip("torch")
     X = some_rows(100)
     auto = AutoMap(ArcCosine(), n_components=8, random_state=0).fit(X)
@@ -258,7 +258,7 @@ def test_torch_rows():
 
 
 @pytest.mark.parametrize("parameters", ["full", "seed"])
-def test_files_hold_the_map_and_the_pilot(met, tmp_path, parameters):
+def test_files_contain_the_map_and_the_pilot(met, tmp_path, parameters):
     auto, new = met
     mercer.save(auto, tmp_path / "auto.mercer", parameters=parameters)
     again = mercer.load(tmp_path / "auto.mercer")
@@ -345,7 +345,7 @@ def test_impossible_arguments_are_named(arguments, message):
         auto.transform(some_rows(100))
 
 
-def test_what_it_cannot_choose_for_is_refused():
+def test_kernels_without_a_choice_are_refused():
     X = some_rows(100)
     with pytest.raises(TypeError, match="use Nystrom"):
         AutoMap("precomputed").fit(X @ X.T)

@@ -55,7 +55,7 @@ def test_the_relative_error_and_its_jackknife_are_their_definitions(n_rows):
     assert reach >= 2.2 * np.sqrt(11 / 12 * ((logs - logs.mean()) ** 2).sum())
 
 
-def test_of_as_many_rows_as_there_are_it_is_kernel_error(map):
+def test_with_all_rows_the_estimate_equals_kernel_error(map):
     X = some_rows(80)
     assert GramErrors.of(map.transform(X), map.kernel_(X)).relative(80, 0.9).value == pytest.approx(
         kernel_error(map, X).relative
@@ -182,7 +182,7 @@ def test_sparse_rows_machines_on_landmarks_and_wrappers(map):
     assert certify(plain, X).relative_frobenius == pytest.approx(certify(white, X).relative_frobenius)
 
 
-def test_it_reads_as_lines_and_as_a_dictionary(map):
+def test_a_certificate_prints_lines_and_converts_to_a_dictionary(map):
     told = certify(map, some_rows(64), np.arange(64.0))
     assert json.loads(json.dumps(told.to_dict()))["relative_frobenius"]["low"] == told.relative_frobenius.low
     for word in ("OrthogonalFourier", "Frobenius", "spectral", "largest absolute error", "predictions", "95 %"):

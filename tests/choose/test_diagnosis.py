@@ -113,7 +113,7 @@ def test_prepared_columns_are_called_by_their_names():
     assert "(column 2)" in next(one.words for one in arrays.findings if one.name == "scales")
 
 
-def test_it_is_plain_data():
+def test_a_diagnosis_is_plain_data():
     found = diagnose("gaussian('median')", some_rows())
     assert json.loads(found.to_json()) == found.to_dict()
     assert str(found).splitlines()[0].endswith("on 400 rows and 4 columns")

@@ -49,7 +49,7 @@ def test_a_map_brings_its_own_kernel():
     assert (model.map_.kernel_, model.map_.n_components_, model.map_.seed_) == (Gaussian(0.5), 8, 3)
 
 
-def test_bad_tasks():
+def test_unknown_tasks_are_refused():
     with pytest.raises(ValueError, match="regression needs a target of numbers, found text"):
         task_of(data.open(X, target=np.array(["a", "b"] * 50)), "regression")
     assert task_of(data.open(X, target=1), "classification").name == "classification"

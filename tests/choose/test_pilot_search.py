@@ -60,7 +60,7 @@ def drawn(made):
 
 
 @every_value(seed=[0, 1, 2], table=["waves", "heavy tails", "noise", "classes"])
-def test_the_end_is_never_worse_on_rows_held_out_than_the_default(table, seed):
+def test_the_result_is_never_worse_on_held_out_rows_than_the_default(table, seed):
     rows, y = {"waves": (X, WAVES), "classes": (X, CLASSES)}.get(table) or {
         "heavy tails": heavy_tails,
         "noise": noise,
@@ -133,7 +133,7 @@ def test_what_only_looks_better_is_not_confirmed(monkeypatch, seed):
     assert found.model.kernel == "auto"
 
 
-def test_rows_with_the_last_word_teach_nothing(monkeypatch):
+def test_rows_that_confirm_the_result_are_not_used_for_learning(monkeypatch):
     """The confirmation rows are not used for training until the best machine is fitted to all rows."""
     made = search(rounds=1)
     last = {row.tobytes() for row in made._last.X}
@@ -365,7 +365,7 @@ def test_time_that_a_fit_takes_is_judged_by_the_nearest():
     assert fit_times.seconds_like(fits, 10, 2, "logistic") == 12.5
 
 
-def test_every_trial_is_told():
+def test_every_trial_is_reported():
     told = []
     found = search(progress=told.append).run()
     assert told[0] == "the default learner: 240 rows"
@@ -376,7 +376,7 @@ def test_every_trial_is_told():
     assert search().seconds_left is None
 
 
-def test_wrong_arguments():
+def test_wrong_arguments_are_refused():
     for wrong in ({"rounds": 0}, {"seconds": 0}, {"features": 0}, {"loss": "hinge"}, {"task": "auto"}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             search(**wrong)

@@ -248,7 +248,7 @@ def test_functions_and_matrices():
     assert np.linalg.norm(Z @ Z.T - gram) < 0.05 * np.linalg.norm(gram)
 
 
-def test_whatever_has_no_other_map():
+def test_kernels_without_another_map_get_nystrom():
     kernel = Exponential(0.5).of(Gaussian() * Linear())
     assert type(feature_map(kernel)) is Nystrom
     assert feature_map(kernel, n_components=32, random_state=0).fit(domain_rows()).kernel_ == kernel

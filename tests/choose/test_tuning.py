@@ -67,7 +67,7 @@ def test_kernels_without_rules_are_tried_once():
     assert len(grid(Family(Polynomial(2, gamma="median"), None, X, 0))) == 3
 
 
-def test_rounds_grow_until_nothing_does():
+def test_rounds_grow_up_to_the_limits():
     assert [tuple(one) for one in rounds_of(10_000, 40, 4096, 9)] == [
         (1, 2000, 512, 40),
         (2, 6000, 1024, 8),
@@ -182,7 +182,7 @@ def test_the_loss_that_did_better_comes_last(monkeypatch, better, hurried):
 
 
 @pytest.mark.parametrize("steps", [(0.5, 0.6, 0.7, 0.6), (0.5, 0.4, 0.6, 0.5), (0.5, 0.4, 0.3)])
-def test_c_goes_where_it_gets_better(monkeypatch, steps):
+def test_c_climbs_towards_better_scores(monkeypatch, steps):
     scores = iter(steps)
     monkeypatch.setattr(
         Search, "_compared", lambda self, best, trial, loss: trial._replace(regularisation=loss.C, score=next(scores))
@@ -326,7 +326,7 @@ def test_what_is_left_of_a_search(monkeypatch, small):
     assert limited.seconds_left == 100.0 - time.now
 
 
-def test_forecasts_of_fits():
+def test_forecasts_of_fits_are_close():
     def fit(features, seconds):
         return Trial(None, "", None, "squared", 1.0, 1000, features, "fit", math.nan, seconds)
 
@@ -460,7 +460,7 @@ def test_tune_passes_on_what_the_search_takes(monkeypatch, kernels):
         mercer.tune(X, NUMBERS, kernels=kernels, map=mercer.RandomFourier())
 
 
-def test_what_tune_refuses():
+def test_tune_refuses_bad_arguments():
     with pytest.raises(ValueError, match="tune needs a target"):
         mercer.tune(X)
     with pytest.raises(ValueError, match="a table has its own target"):

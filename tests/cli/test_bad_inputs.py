@@ -151,7 +151,7 @@ def test_a_reader_that_has_enough(bad, tmp_path):
 
 
 @pytest.mark.full
-def test_a_reader_that_is_not_there():
+def test_a_closed_reader_ends_the_process_without_an_error():
     with subprocess.Popen([*COMMAND, "maps", "--json"], **PIPES) as process:
         process.stdout.close()
         assert process.stderr.read() == b""

@@ -160,7 +160,7 @@ def test_a_model_remembers_its_target(fitted, run):
     ]
 
 
-def test_a_remembered_column_that_is_not_there(fitted, fails, tmp_path):
+def test_a_remembered_column_may_be_missing(fitted, fails, tmp_path):
     rows = pd.read_csv("train.csv")
     rows.drop(columns="y").to_csv(tmp_path / "no-y.csv", index=False)
     rows.drop(columns="w").to_csv(tmp_path / "no-w.csv", index=False)
@@ -236,7 +236,7 @@ def test_endings_that_can_be_written_are_listed(fitted, fails, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
-def test_columns_that_a_model_does_not_know_may_hold_anything(fitted, run, tmp_path, name):
+def test_columns_unknown_to_a_model_may_contain_anything(fitted, run, tmp_path, name):
     result = run(f"predict m.mercer {name}")
     assert result.exit_code == 0, result.output
     assert result.stderr == "note: ignored, because the model has no columns with these names: 'id', 'code', 'day'\n"
@@ -286,7 +286,7 @@ def test_rows_of_the_fit_are_known_in_any_precision_and_shape(folder, run, tmp_p
         assert found["seen_in_fit"] == seen
 
 
-def test_maps_are_compared_on_rows_with_gaps(run, fails, tmp_path):
+def test_maps_are_compared_on_rows_with_missing_values(run, fails, tmp_path):
     X = np.random.default_rng(0).normal(size=(200, 2))
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1]})
     frame.loc[::7, "b"] = np.nan

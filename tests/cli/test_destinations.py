@@ -223,7 +223,7 @@ def goes_on_as_it_says(here, run, errors):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @SIGNALS
-def test_a_run_that_is_ended_says_how_it_goes_on(here, run, monkeypatch, number, code):
+def test_an_interrupted_run_says_how_to_continue(here, run, monkeypatch, number, code):
     """The signal comes when the first checkpoint is there."""
     write = Checkpoints.write
 
@@ -241,7 +241,7 @@ def test_a_run_that_is_ended_says_how_it_goes_on(here, run, monkeypatch, number,
 @pytest.mark.full
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @SIGNALS
-def test_a_process_that_is_ended_says_how_it_goes_on(here, run, number, code):
+def test_an_interrupted_process_says_how_to_continue(here, run, number, code):
     """The signal comes when the first checkpoint is there."""
     ended = (
         "import os, sys\nfrom mercer.persist.checkpoints import Checkpoints\nfrom mercer.cli import main\n"
@@ -254,7 +254,7 @@ def test_a_process_that_is_ended_says_how_it_goes_on(here, run, number, code):
     goes_on_as_it_says(here, run, result.stderr)
 
 
-def test_a_run_that_is_ended_at_once_says_that_there_is_nothing(here, run, monkeypatch):
+def test_a_run_interrupted_at_once_says_that_nothing_was_kept(here, run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 

@@ -11,7 +11,7 @@ from mercer import AutoMap, data
 from mercer.choose import diagnose_table
 
 
-def test_it_says_what_the_library_says(folder, run):
+def test_diagnose_prints_what_the_library_returns(folder, run):
     result = run("diagnose", "houses.csv", "--target", "price", "--kernel", "laplacian(0.5)", "--seed", 3)
     assert result.exit_code == 0, result.output
     expected = diagnose_table("laplacian(0.5)", data.open("houses.csv", target="price"), seed=3)

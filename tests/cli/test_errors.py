@@ -44,13 +44,13 @@ def test_help_shows_every_option_once_in_groups(run):
 # -- wrong input -------------------------------------------------------------------------------------------------------
 
 
-def test_a_target_that_is_not_there(folder, fails):
+def test_a_missing_target_is_an_error(folder, fails):
     message = fails("fit houses.csv --target prise -o m.mercer")
     assert message == "Error: houses.csv has no column 'prise'; did you mean 'price'?\n"
     assert "it has 'size', 'rooms', 'town', 'price'" in fails("fit houses.csv --target weather -o m.mercer")
 
 
-def test_no_target(folder, fails):
+def test_a_target_is_required(folder, fails):
     assert "--target; the columns are 'size', 'rooms'" in fails("fit houses.csv -o m.mercer", code=2)
 
 
@@ -62,7 +62,7 @@ def test_a_loss_of_the_other_task(folder, fails):
     assert "is not for regression" in fails("fit houses.csv --target price --loss logistic -o m.mercer", code=2)
 
 
-def test_files_that_are_not_there_or_empty(folder, fails, tmp_path):
+def test_missing_and_empty_files_are_errors(folder, fails, tmp_path):
     assert "no files of rows found at none.csv" in fails("fit none.csv --target y -o m.mercer")
     (tmp_path / "empty.csv").write_text("")
     assert "there are no rows in" in fails("fit", tmp_path / "empty.csv", "--target", "y", "-o", "m.mercer")
@@ -73,7 +73,7 @@ def test_files_that_are_not_there_or_empty(folder, fails, tmp_path):
     assert "there are no rows" in fails("fit", "-", "--target", "y", "-o", "m.mercer", text="")
 
 
-def test_one_class_only(fails, tmp_path):
+def test_a_single_class_is_an_error(fails, tmp_path):
     write(tmp_path / "one.csv", x=np.arange(50.0), y=["a"] * 50)
     message = fails("fit", tmp_path / "one.csv", "--target", "y", "-o", tmp_path / "m.mercer")
     assert "needs at least 2 classes, found 1 class: 'a'" in message
@@ -86,7 +86,7 @@ def test_too_few_rows_to_hold_some_out(fails, tmp_path):
     assert "--holdout 0.01 leaves no rows to train on or none to score" in message
 
 
-def test_gaps_name_the_option(fails, run, tmp_path):
+def test_errors_about_missing_values_name_the_option(fails, run, tmp_path):
     write(tmp_path / "gaps.csv", x=[1.0, np.nan, *range(38)], y=np.arange(40) / 7.0)
     arguments = ("fit", tmp_path / "gaps.csv", "--target", "y", "--features", 8, "-o", tmp_path / "m.mercer")
     message = fails(*arguments, "--missing", "error")
@@ -139,7 +139,7 @@ def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypat
     assert message == "Error: m.mercer: no space left on device; free some space, or choose another location\n"
 
 
-def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
+def test_an_internal_error_says_that_it_is_ours(folder, fails, run, monkeypatch):
     def broken(*_):
         raise AttributeError("no such thing")
 
@@ -169,7 +169,7 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
         ("fit - houses.csv --target price --dry-run", "cannot be combined with files"),
     ],
 )
-def test_usage(folder, fails, arguments, message):
+def test_wrong_usage_is_explained(folder, fails, arguments, message):
     assert message in fails(arguments, code=2)
 
 

@@ -159,7 +159,7 @@ def test_exact_machines_from_the_command_line(folder, run, tmp_path, words, lear
     checked((tmp_path / "e.html").read_text())
 
 
-def test_the_memory_of_an_exact_machine_is_told_and_refused(folder, run):
+def test_the_memory_of_an_exact_machine_is_reported_and_refused(folder, run):
     told = run("fit houses.csv --target price --dry-run --map exact --threads 1")
     planned = json.loads(run("fit houses.csv --target price --dry-run --map exact --threads 1 --json").stdout)
     assert planned["held"] > 8 * planned["rows"] ** 2
@@ -202,7 +202,7 @@ def test_a_wrong_file_of_options(folder, fails, tmp_path, text, message):
     assert message in fails(f"fit houses.csv --target price --dry-run --config {tmp_path}/options.toml", code=2)
 
 
-def test_a_file_of_options_that_is_not_there(folder, fails):
+def test_a_missing_file_of_options_is_an_error(folder, fails):
     assert "none.toml: no such file" in fails("fit houses.csv --config none.toml --dry-run", code=2)
 
 
@@ -277,7 +277,7 @@ def test_scores_stand_beside_those_of_other_models(folder, run, tmp_path):
     assert "logistic regression" in page.words
 
 
-def test_a_model_that_is_worse_than_expected_is_told_loudly(run, tmp_path):
+def test_a_model_that_is_worse_than_expected_gets_a_prominent_warning(run, tmp_path):
     rng = np.random.default_rng(1)
     X = rng.standard_t(1.2, size=(2000, 2))
     rows = np.column_stack([X, np.sign(X[:, 1]) * np.abs(X[:, 1]) ** 1.5 + X[:, 0]])

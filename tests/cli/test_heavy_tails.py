@@ -25,7 +25,7 @@ def heavy(tmp_path_factory):
     return path
 
 
-def test_fit_holds_where_generalised_cross_validation_fails(run, heavy, tmp_path):
+def test_fit_is_accurate_where_generalised_cross_validation_fails(run, heavy, tmp_path):
     def r2(*options):
         words = ["fit", heavy, "--target", "y", "--features", 512, "-o", tmp_path / "m.mercer", "--json", *options]
         result = run(*words)
@@ -39,7 +39,7 @@ def test_fit_holds_where_generalised_cross_validation_fails(run, heavy, tmp_path
     assert mercer.load(tmp_path / "m.mercer").alpha == "gcv"
 
 
-def test_compare_holds(run, heavy):
+def test_compare_is_accurate_with_heavy_tails(run, heavy):
     words = ["compare", heavy, "--target", "y", "--maps", "orthogonal_fourier", "--features", 512, "--exact-rows", 500]
     found = json.loads(run(*words, "--json").stdout)["entries"]
     assert [entry["map"] for entry in found] == ["exact kernel", "OrthogonalFourier"]
@@ -47,7 +47,7 @@ def test_compare_holds(run, heavy):
 
 
 @pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.full)])
-def test_tune_holds(run, heavy, tmp_path, precision):
+def test_tune_is_accurate_with_heavy_tails(run, heavy, tmp_path, precision):
     name = tmp_path / "m.mercer"
     options = ["--kernel", "gaussian('median')", "--scale", "standard", "--rounds", 1, "--features", 512]
     result = run("tune", heavy, "--target", "y", *options, "--precision", precision, "-o", name, "--json")

@@ -276,7 +276,7 @@ def test_inspect_shows_no_more_columns_than_a_screen(run, tmp_path):
     assert "and 4 more columns, which --json lists" in printed
 
 
-def test_a_pipeline_says_what_is_in_it(run, fails, folder, tmp_path):
+def test_inspect_shows_the_steps_of_a_pipeline(run, fails, folder, tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 2))
     frame = pd.DataFrame(X, columns=["size", "rooms"])
     model = make_pipeline(StandardScaler(), mercer.RandomFourier(n_components=16, random_state=7), RidgeClassifier())

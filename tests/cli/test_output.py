@@ -62,14 +62,14 @@ def test_steps_are_one_line(terminal):
     assert "64 features [bold]" in seen()
 
 
-def test_nothing_is_told_where_nobody_looks(capsys):
+def test_no_progress_is_shown_without_a_terminal(capsys):
     with output.progress() as tell, output.steps() as step:
         assert tell is None
         step("1")
     assert capsys.readouterr() == ("", "")
 
 
-def test_times_for_people():
+def test_times_are_printed_for_people():
     assert [seconds(value) for value in (0.0123, 1.234, 119.0, 600.0)] == ["12 ms", "1.2 s", "119.0 s", "10.0 min"]
 
 

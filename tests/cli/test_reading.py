@@ -90,7 +90,7 @@ def test_dates_on_the_command_line(run, tmp_path):
     assert [one["time"] for one in found["named"]] == ["date", "date", None]
 
 
-def test_encodings_and_delimiters(run, fails, tmp_path):
+def test_encodings_and_delimiters_can_be_given(run, fails, tmp_path):
     frame = pd.DataFrame({"größe": RNG.normal(size=60), "stadt": ["Köln", "Bonn"] * 30})
     frame["y"] = frame["größe"] * 2.0
     frame.to_csv(tmp_path / "a.csv", index=False, sep=";", encoding="latin-1")
@@ -104,7 +104,7 @@ def test_encodings_and_delimiters(run, fails, tmp_path):
     assert "the delimiter" not in run(*arguments, "--encoding", "latin-1", "--delimiter", ";").stderr
 
 
-def test_notes_name_options(run, tmp_path):
+def test_notes_name_the_options_to_use(run, tmp_path):
     frame = pd.DataFrame({"id": [f"n{row}" for row in range(100)], "x": RNG.normal(size=100)})
     frame["y"] = frame["x"]
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -117,7 +117,7 @@ def test_notes_name_options(run, tmp_path):
 @pytest.mark.parametrize(
     "command", ["fit --features 16 --missing error", "tune --rounds 1 --features 16 --missing error"]
 )
-def test_a_gap_in_a_row_held_out_is_told_before_the_fit(fails, tmp_path, command, monkeypatch):
+def test_a_missing_value_in_a_held_out_row_is_reported_before_the_fit(fails, tmp_path, command, monkeypatch):
     frame = pd.DataFrame({"x": RNG.normal(size=200), "town": ["a", "b"] * 100})
     frame["y"] = frame["x"]
     _, test = mercer.data.open(frame, target="y").split(test=0.2, seed=0)
@@ -141,7 +141,7 @@ def test_labels_that_were_not_learned_do_not_end_a_fit(run, tmp_path):
     assert "labels that the model has not learned" in result.stderr
 
 
-def test_a_target_that_looks_like_numbers_is_told(run, fails, tmp_path):
+def test_a_text_target_that_looks_like_numbers_is_reported(run, fails, tmp_path):
     frame = pd.DataFrame({"x": RNG.normal(size=90)}).assign(price=RNG.uniform(1.0, 9.0, 90))
     frame.to_csv(tmp_path / "a.csv", index=False, decimal=",")
     message = fails("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")

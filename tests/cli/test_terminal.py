@@ -54,7 +54,7 @@ def test_inspect_shows_names_and_levels_of_a_foreign_file(evil, run):
 
 
 @pytest.mark.parametrize("place", ["versions", "unknown entry", "class", "tensor", "kernel", "argument"])
-def test_nothing_of_a_header_steers(evil, run, place):
+def test_control_characters_of_a_header_do_not_steer(evil, run, place):
     parts = Parts((evil / "m.mercer").read_bytes())
     if place == "versions":
         parts.held["versions"] = {EVIL: EVIL}

@@ -22,7 +22,7 @@ def whole(table):
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "cp1250"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_encodings(tmp_path, encoding, packed):
+def test_files_in_other_encodings_are_read(tmp_path, encoding, packed):
     text = TEXT if encoding not in ("latin-1", "cp1252") else TEXT.replace("Łódź", "Málaga")
     text = text.replace("Å", "A") if encoding == "cp1250" else text
     path = tmp_path / ("a.csv.gz" if packed else "a.csv")
@@ -59,14 +59,14 @@ def test_text_that_is_not_utf8_late_in_a_file(tmp_path, monkeypatch):
         data.open(tmp_path / "a.csv", target="y")
 
 
-def test_an_encoding_that_is_none(tmp_path):
+def test_an_unknown_encoding_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("a,y\n1,2\n")
     with pytest.raises(ValueError, match=r"encoding must be the name of one that Python knows.*found 'latin-99'"):
         data.open(tmp_path / "a.csv", encoding="latin-99")
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
-def test_another_delimiter_is_found_and_told(tmp_path, mark):
+def test_another_delimiter_is_recognised_and_reported(tmp_path, mark):
     lines = [mark.join(line) for line in (("a", "b", "y"), ("1,5", '"x y"', "2"), ("2,5", f'"x{mark}y"', "3"))]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     with pytest.warns(UserWarning, match=r"a\.csv is read with the delimiter .*; if this is wrong") as told:
@@ -96,7 +96,7 @@ NO_DECIMALS = {
 
 
 @pytest.mark.parametrize("name", DECIMALS)
-def test_decimal_commas_are_found_and_told(tmp_path, name):
+def test_decimal_commas_are_recognised_and_reported(tmp_path, name):
     fields = [line.split(";") for line in DECIMALS[name]]
     (tmp_path / "a.csv").write_text("\n".join(["x;word", *DECIMALS[name]]) + "\n")
     with pytest.warns(UserWarning, match="is read with decimal commas, as in column 'x'; if this is wrong"):
@@ -108,7 +108,7 @@ def test_decimal_commas_are_found_and_told(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", NO_DECIMALS)
-def test_decimal_commas_are_not_found_where_there_is_doubt(tmp_path, name):
+def test_decimal_commas_are_not_assumed_in_doubtful_cases(tmp_path, name):
     fields = [line.split(";") for line in NO_DECIMALS[name]]
     (tmp_path / "a.csv").write_text("\n".join(["x;word", *NO_DECIMALS[name]]) + "\n")
     parts = whole(data.open(tmp_path / "a.csv", delimiter=";")).X.parts
@@ -132,13 +132,13 @@ def test_decimal_commas_are_not_meant_where_a_column_has_points(tmp_path):
 
 
 @pytest.mark.parametrize(("decimal", "message"), [(";", "must be '.' or ',', found ';'"), (",", "must differ")])
-def test_no_decimal_mark(tmp_path, decimal, message):
+def test_an_unknown_decimal_mark_is_refused(tmp_path, decimal, message):
     (tmp_path / "a.csv").write_text("x,z\n1,2\n")
     with pytest.raises(ValueError, match=message):
         data.open(tmp_path / "a.csv", delimiter=",", decimal=decimal)
 
 
-def test_marks_of_missing_numbers_are_found_and_told(tmp_path):
+def test_marks_of_missing_numbers_are_recognised_and_reported(tmp_path):
     text = "x;z;word\n?;1,5;?\n2;-;a\n3;2,5;b\n-;3,5;-\n"
     (tmp_path / "a.csv").write_text(text)
     with pytest.warns(UserWarning, match=r"has '\?' and '-' among the numbers of column 'x'"):
@@ -175,7 +175,7 @@ def test_commas_in_a_tsv(tmp_path):
     "text",
     ["a;b\n1\n2\n", "a\n1;2\n", "a,b;c\n1,2\n", '"a;b"\n1\n2\n', "a;b\n1;2\n3;4;5\n", "a\n1\n", "a;b;c\n1\n", ""],
 )
-def test_nothing_is_guessed_where_there_is_doubt(tmp_path, text):
+def test_nothing_is_guessed_in_doubtful_cases(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
     assert found_delimiter(tmp_path / "a.csv", "utf-8", ",") == ","
 

@@ -83,7 +83,7 @@ def test_days_of_every_column(column, kind, expected):
     ids=str,
 )
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_objects_are_what_they_hold(frame, values, kind, expected):
+def test_columns_of_objects_have_the_kind_of_their_values(frame, values, kind, expected):
     if frame is pl.DataFrame and any(value is pd.NaT or value is pd.NA for value in values):
         values = [values[0], None]
     column = pd.Series(values, dtype=object) if frame is pd.DataFrame else pl.Series("a", values, dtype=pl.Object)
@@ -221,7 +221,7 @@ def test_dates_beside_numbers_and_levels_are_told_apart(tmp_path):
             plain.predict(given)
 
 
-def test_gaps_among_dates():
+def test_dates_may_be_missing():
     frame = visits(50)
     frame.loc[7, "when"] = pd.NaT
     X, y = frame[["when", "size"]], frame["visits"].fillna(0.0)

@@ -49,7 +49,7 @@ TEXT = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_in_disguise(name):
+def test_text_that_looks_like_numbers_is_reported(name):
     (found,) = remarks("a", NUMBERS[name], 100)
     assert found.startswith("column 'a' is text that looks like numbers, such as ")
     assert any(repr(one) in found for one in NUMBERS[name])
@@ -67,17 +67,17 @@ def test_advice_about_numbers_depends_on_what_keeps_them_from_being_read():
 
 
 @pytest.mark.parametrize("name", DATES)
-def test_dates_in_disguise(name):
+def test_text_that_looks_like_dates_is_reported(name):
     (found,) = remarks("a", DATES[name], 100)
     assert found.startswith(f"column 'a' is text that looks like dates, such as {DATES[name][0]!r}: ")
 
 
 @pytest.mark.parametrize("name", TEXT)
-def test_text_is_text(name):
+def test_ordinary_text_is_not_reported(name):
     assert remarks("a", TEXT[name], 1000) == []
 
 
-def test_identifiers():
+def test_columns_of_identifiers_are_reported():
     names = [f"n{row}" for row in range(60)]
     assert remarks("a", names[:49], 49) == []
     assert remarks("a", names[:30], 60) == []
@@ -89,7 +89,7 @@ def test_identifiers():
 
 
 @pytest.mark.parametrize("in_files", [False, True])
-def test_a_fit_warns(tmp_path, in_files):
+def test_a_fit_warns_about_disguised_columns(tmp_path, in_files):
     from mercer import data
 
     rng = np.random.default_rng(0)

@@ -37,7 +37,7 @@ def save(columns, path, **options):
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
-def test_a_truncated_file(tmp_path, name, share):
+def test_a_truncated_file_is_refused(tmp_path, name, share):
     X, y = numbers(2000)
     path = tmp_path / name
     FORMATS[name](as_frame(X, y=y), path)
@@ -46,7 +46,7 @@ def test_a_truncated_file(tmp_path, name, share):
         whole(data.open(path, target="y"))
 
 
-def test_a_truncated_npy(tmp_path):
+def test_a_truncated_npy_is_refused(tmp_path):
     np.save(tmp_path / "X.npy", np.eye(100))
     (tmp_path / "X.npy").write_bytes((tmp_path / "X.npy").read_bytes()[:-8])
     with pytest.raises(data.SourceError, match=r"X\.npy cannot be read as"):
@@ -220,7 +220,7 @@ def test_a_missing_and_an_extra_column(tmp_path):
         data.open(tmp_path / "1.parquet", target="z")
 
 
-def test_types_that_differ(tmp_path):
+def test_types_that_differ_between_files_are_widened_or_refused(tmp_path):
     save({"a": pa.array([1, 2]), "b": pa.array([1, 2], pa.float32()), "y": [1, 2]}, tmp_path / "1.parquet")
     save({"a": [0.5, None], "b": pa.array([None, None]), "y": [0.5, 1.0]}, tmp_path / "2.parquet")
     found = whole(data.open(tmp_path, target="y"))
@@ -238,7 +238,7 @@ def test_types_that_differ(tmp_path):
         data.open(tmp_path / "3.parquet")
 
 
-def test_files_without_rows(tmp_path):
+def test_files_without_rows_are_skipped_or_refused(tmp_path):
     save({"a": [1.0, 2.0]}, tmp_path / "2.parquet")
     save({"a": pa.array([], pa.string())}, tmp_path / "1.parquet")
     table = data.open(tmp_path)
@@ -415,7 +415,7 @@ def test_rows_outside_a_domain(tmp_path):
 
 
 @pytest.mark.full
-def test_without_pyarrow_its_name_is_told(tmp_path):
+def test_an_error_names_pyarrow_if_it_is_missing(tmp_path):
     code = (
         "import sys; sys.modules['pyarrow'] = None; import numpy as np; from mercer import data\n"
         "data.open(np.eye(3)).n_rows\n"

@@ -7,7 +7,7 @@ import numpy as np
 from mercer.data.fingerprints import END, _between, sampled
 
 
-def test_a_large_file_is_told_by_samples_from_all_over_it(tmp_path):
+def test_a_large_file_is_recognised_by_samples_of_its_content(tmp_path):
     """Its ends are hashed in full, and samples from its middle, which another file of that size hardly shares."""
     path = tmp_path / "rows.npy"
     np.save(path, np.zeros((100_000, 4)))
@@ -24,7 +24,7 @@ def test_a_large_file_is_told_by_samples_from_all_over_it(tmp_path):
     assert max(places) - min(places) > size // 2
 
 
-def test_a_small_file_is_told_by_every_byte(tmp_path):
+def test_a_small_file_is_recognised_by_every_byte(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(bytes(100_000))
     before = sampled(path)

@@ -59,7 +59,7 @@ def whole(table):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_named_columns(tmp_path, name):
+def test_columns_are_selected_by_name(tmp_path, name):
     frame = people(10_000)
     frame.loc[7, "height"] = None
     frame.loc[8, "town"] = None
@@ -91,7 +91,7 @@ def test_labels_keep_their_type(tmp_path, name):
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "compressed", "memory", "csr", "fortran"])
-def test_matrices(tmp_path, kind):
+def test_matrices_are_read_as_they_are(tmp_path, kind):
     X, y = numbers(9000, dtype=np.float32)
     target: object = y
     if kind in ("npy", "fortran"):
@@ -136,7 +136,7 @@ def test_numpy_files_begin_anywhere_and_hold_no_more_than_a_block(tmp_path, kind
     assert (peak > X.nbytes) == held_whole
 
 
-def test_columns_by_number(tmp_path):
+def test_columns_are_selected_by_number(tmp_path):
     X, _ = numbers(50)
     np.save(tmp_path / "X.npy", X)
     for source in (tmp_path / "X.npy", X, sp.csr_array(X)):
@@ -206,7 +206,7 @@ def test_csv_guesses_are_corrected(tmp_path, monkeypatch):
         data.open(path)
 
 
-def test_a_torn_gzip(tmp_path):
+def test_a_truncated_gzip_is_refused(tmp_path):
     lines = "a,b\n" + "\n".join(f"{i},{i * i}" for i in range(3000))
     packed = gzip.compress(lines.encode())
     (tmp_path / "a.csv.gz").write_bytes(packed[: len(packed) // 2])

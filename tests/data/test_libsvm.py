@@ -58,7 +58,7 @@ def test_random_doubles_come_back(reader):
         np.testing.assert_array_equal(rows.labels, [float(text) for text in texts])
 
 
-def test_lines(reader):
+def test_every_form_of_line_is_read(reader):
     text = b"# head\n\n1 1:2 3:4 # rest 5:6\n  -1\t2:5\r\n\t\n0 qid:7 4:1\n2#\n-3 # 9:9\n"
     rows = libsvm(text, base=1)
     assert rows.labels.tolist() == [1, -1, 0, 2, -3]
@@ -236,7 +236,7 @@ def test_lines_of_any_length_and_end(tmp_path, monkeypatch, size):
         assert np.diff(whole(tmp_path / "a.libsvm").X.indptr).tolist() == [1, 49, 2, 0, 199, 6]
 
 
-def test_learners_and_maps(tmp_path):
+def test_learners_and_maps_accept_files(tmp_path):
     X, y = sparse_rows()
     path, few = tmp_path / "rows.libsvm", tmp_path / "few.libsvm"
     data.write_libsvm(path, X, y)
@@ -259,7 +259,7 @@ def test_learners_and_maps(tmp_path):
     np.testing.assert_array_equal(sketch.fit(table).transform(table), sketch.fit(X).transform(X))
 
 
-def test_writing(tmp_path):
+def test_written_files_are_read_back(tmp_path):
     path = tmp_path / "rows.libsvm"
     X = np.array([[0.1, 0.0, -3.0], [0.0, 0.0, 0.0], [1e-300, 2.0**60, np.float32(0.1)]])
     data.write_libsvm(path, X, [1, 0, 0.5])

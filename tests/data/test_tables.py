@@ -30,7 +30,7 @@ def test_words_from_the_middle_of_a_stream():
         np.testing.assert_array_equal(Stream(3, "a").mirrored().words(20, start), ~words[start : start + 20])
 
 
-def test_a_split_hangs_on_the_numbers_of_rows_alone(tmp_path):
+def test_a_split_depends_only_on_row_numbers(tmp_path):
     X, y = numbers(30_000)
     number = np.arange(30_000)
     held = Stream(5, "split", 0).words(30_000) < np.uint64(2**62)
@@ -138,7 +138,7 @@ def test_what_is_in_memory_is_split_and_shuffled_as_files_are(tmp_path):
             np.testing.assert_array_equal(found.y, wanted.y)
 
 
-def test_fingerprints(tmp_path):
+def test_fingerprints_identify_rows(tmp_path):
     X, y = numbers(5000)
     pattern = write(as_frame(X, y=y), tmp_path, [2000])
     table = data.open(pattern, target="y")
@@ -261,7 +261,7 @@ def test_blocks_of_what_a_table_gives():
     assert not hasattr(map, "feature_names_in_")
 
 
-def test_batches_of_tables(tmp_path):
+def test_learners_accept_batches_of_tables(tmp_path):
     X, y = numbers(6000)
     pattern = write(as_frame(X, y=y), tmp_path, [])
     model = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None)

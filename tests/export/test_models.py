@@ -53,7 +53,7 @@ def test_rows_beyond_the_reach_of_scaled_rows(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nothing_set(dtype):
+def test_a_learner_with_default_arguments_is_exported(dtype):
     X, y = (part.astype(dtype) for part in table(400))
     new = table(50, seed=1)[0].astype(dtype)
     new[0, 1] = 1e4
@@ -159,7 +159,7 @@ def test_infinities_are_nan(dtype):
         np.testing.assert_array_equal(np.isnan(found), [True, False, True])
 
 
-def test_gaps_where_gaps_are_errors_are_nan():
+def test_missing_values_that_are_errors_become_nan():
     X = np.random.default_rng(0).normal(size=(30, 2))
     model = KernelNovelty(n_components=8, missing="error", random_state=0).fit(X)
     found = run(model, np.array([[np.nan, 1.0], [0.0, 1.0]]))["scores"]
@@ -226,7 +226,7 @@ def test_one_row_and_many(tmp_path):
     assert_agree(run(map, X, "float64")["features"], map.transform(X), "float64")
 
 
-def test_facts_and_names():
+def test_a_graph_has_metadata_and_names():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["length", "width"])
     made = export.onnx(RandomFourier(n_components=4, random_state=0).fit(frame))
     facts = {entry.key: entry.value for entry in made.metadata_props}
@@ -290,14 +290,14 @@ def test_mixed_labels_are_refused():
         export.onnx(model)
 
 
-def test_arguments():
+def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="dtype must be one of"):
         export.onnx(RandomFourier().fit(np.eye(2)), dtype="float16")
     with pytest.raises(ValueError, match="not fitted"):
         export.onnx(RandomFourier())
 
 
-def test_what_to_install(monkeypatch):
+def test_an_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("mercer.export.models.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"mercer\[onnx\]"):
         export.onnx(RandomFourier().fit(np.eye(2)))

@@ -93,14 +93,14 @@ def test_steps_before_the_last(name, dtype):
 
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_numbers(name, dtype):
+def test_pipelines_of_regressors_are_exported(name, dtype):
     X, y = table(dtype)
     model = make_pipeline(StandardScaler(), features(), linear(name)).fit(X, y)
     assert_close(run(model, X, dtype)["prediction"], model.predict(X), dtype)
 
 
 @pytest.mark.parametrize("shape", [(120, 2), (120, 1)])
-def test_several_numbers(shape):
+def test_pipelines_with_several_targets_are_exported(shape):
     X, y = table("float64")
     targets = np.stack([y, X[:, 0]], axis=1)[:, : shape[1]]
     model = make_pipeline(StandardScaler(), features(), linear_model.LinearRegression()).fit(X, targets)
@@ -112,7 +112,7 @@ def test_several_numbers(shape):
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("name", CLASSIFIERS + WITH_PROBABILITIES)
-def test_classes(name, several):
+def test_pipelines_of_classifiers_are_exported(name, several):
     X, y = table("float64")
     kinds = np.array(["few", "some", "many"])[np.digitize(y, [0.4, 1.0])] if several else y > 0.4
     model = make_pipeline(StandardScaler(), features(), linear(name)).fit(X, kinds)

@@ -94,7 +94,7 @@ def test_second_moments(device, dtype, exact, monkeypatch):
 
 @on_devices
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_triangular(device, dtype, monkeypatch):
+def test_triangular_systems_are_solved(device, dtype, monkeypatch):
     monkeypatch.setattr("mercer.gpu.triangular.SMALL", 16)
     monkeypatch.setattr("mercer.gpu.triangular.PANEL", 32)
     monkeypatch.setattr("mercer.gpu.triangular.BLOCK", 40)  # three blocks of 30 rows
@@ -203,7 +203,7 @@ def test_full_precision_is_restored():
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 2e-5), (np.float64, 1e-11)])
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("columns", [1, 3])
-def test_rows_left_out(device, dtype, error, counted, columns):
+def test_leave_one_out_errors_agree_with_the_processor(device, dtype, error, counted, columns):
     rng = np.random.default_rng(0)
     Z, w = rng.normal(size=(80, 12)).astype(dtype), rng.uniform(0.5, 2.0, size=80)
     Z[0] *= 300.0  # a leverage of almost 1, of which float32 has no digits

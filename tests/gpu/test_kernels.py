@@ -402,7 +402,7 @@ def test_a_device_with_little_shared_memory_is_left_to_the_reference(launched, m
     assert not launched
 
 
-def test_a_missing_compiler_is_told(monkeypatch):
+def test_a_missing_compiler_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", None)
     with pytest.warns(UserWarning, match="these need the package cuda-bindings"):
         assert not compiler.is_available.__wrapped__()

@@ -171,7 +171,7 @@ def test_wide_sparse_rows_cost_their_entries(monkeypatch):
 
 
 @every_kernel
-def test_they_are_read_from_text_and_compose(kernel):
+def test_additive_kernels_are_parsed_and_composed(kernel):
     name = type(kernel).__name__
     assert parse(f"{name.lower()}()") == parse(f"{name}()") == parse(repr(kernel)) == kernel
     composed = parse(f"0.5 * polynomial(2).of({name}())")

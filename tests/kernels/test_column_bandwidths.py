@@ -67,7 +67,7 @@ def rows(n=30, seed=0):
 
 
 @pytest.mark.parametrize(("kernel", "plain", "factors"), SAME, ids=ids)
-def test_it_is_the_plain_kernel_of_multiplied_columns(kernel, plain, factors):
+def test_column_bandwidths_equal_the_plain_kernel_of_multiplied_columns(kernel, plain, factors):
     X, Y = rows(), rows(20, 1)
     expected = plain(X * factors, Y * factors)
     np.testing.assert_allclose(kernel(X, Y), expected, rtol=1e-12)
@@ -78,7 +78,7 @@ def test_it_is_the_plain_kernel_of_multiplied_columns(kernel, plain, factors):
     np.testing.assert_allclose(written, expected, atol=LARGEST_ROUNDING)
 
 
-def test_the_formula():
+def test_values_follow_the_formula():
     x, y = np.array([[1.0, 2.0]]), np.array([[3.0, 1.5]])
     np.testing.assert_allclose(Gaussian((0.1, 2.0))(x, y), np.exp(-0.1 * 4.0 - 2.0 * 0.25))
     np.testing.assert_allclose(Laplacian((0.1, 2.0))(x, y), np.exp(-0.1 * 2.0 - 2.0 * 0.5))
@@ -95,7 +95,7 @@ def test_derivatives_are_those_of_differences(kernel):
 
 
 @pytest.mark.parametrize(("make", "kernel"), MAPS, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_maps_have_it(make, kernel):
+def test_maps_support_column_bandwidths(make, kernel):
     X = rows()
     map = make(kernel, n_components=1024, random_state=0).fit(X)
     Z = map.transform(X)
@@ -151,7 +151,7 @@ def test_equal_bandwidths_are_one():
 
 
 @pytest.mark.parametrize("map", ["nystrom", "fourier", "exact"])
-def test_a_model_file_keeps_it(map, tmp_path):
+def test_model_files_keep_column_bandwidths(map, tmp_path):
     X = rows(60)
     features = OrthogonalFourier(Gaussian(WIDTHS), n_components=32, random_state=0)
     given = {"map": features} if map == "fourier" else {"kernel": Gaussian(WIDTHS), "map": map, "random_state": 0}
@@ -183,7 +183,7 @@ def test_another_number_of_columns_is_refused(make, kernel):
         (lambda: Polynomial(2, gamma=(1.0, 2.0)), "gamma must be a positive"),
     ],
 )
-def test_what_cannot_be(make, match):
+def test_impossible_bandwidths_are_refused(make, match):
     with pytest.raises(ValueError, match=match):
         make()
 

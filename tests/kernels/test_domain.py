@@ -201,7 +201,7 @@ def test_overflow_of_float32(form):
         Polynomial(3).diag(form(rows.astype(np.float32)))
 
 
-def test_overflow_far_down(monkeypatch):
+def test_an_overflow_in_a_late_block_names_the_right_row(monkeypatch):
     monkeypatch.setattr("mercer.kernels.base.BLOCK_ELEMENTS", 64)
     rows = np.ones((40, 1))
     rows[33] = 1e200
@@ -226,7 +226,7 @@ def test_far_rows_give_zero(kernel, form, far):
 @every_form
 @pytest.mark.parametrize("kernel", LEAVES, ids=repr)
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_not_finite(kernel, form, bad):
+def test_rows_that_are_not_finite_are_refused(kernel, form, bad):
     rows = form(np.array([[1.0, 0.0], [bad, 0.0]]))
     fine = np.ones((1, 2))
     for call in (lambda: kernel(rows), lambda: kernel.diag(rows), lambda: kernel(rows, fine)):
@@ -248,7 +248,7 @@ def test_widths_must_agree(kernel, form):
     [[1.0, 2.0], 3.0, np.empty((0, 2)), np.empty((2, 0)), np.ones((2, 2, 2)), [["a"]], np.array([[1j]])],
     ids=str,
 )
-def test_not_rows(rows):
+def test_arguments_that_are_not_rows_are_refused(rows):
     with pytest.raises(ValueError, match=r"2D|minimum|dim|string|omplex"):
         Gaussian()(rows)
 

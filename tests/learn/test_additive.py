@@ -111,7 +111,7 @@ def test_balanced_weights_need_all_rows():
             call()
 
 
-def test_a_class_that_counts_nothing():
+def test_a_class_of_weight_0_has_no_effect():
     X, y, _ = problem(9000, classes=2)
     order = np.argsort(y, kind="stable")  # whole chunks of the class
     model = machine(class_weight={"cat": 0.0, "dog": 1.0}).fit(X[order], y[order])

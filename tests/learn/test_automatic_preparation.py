@@ -88,7 +88,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kinds_of_rows(name):
+def test_kinds_of_rows_are_recognised(name):
     X, kind, scale = KINDS[name]
     found = learned(X)
     assert (found.kind, found.scale) == (kind, scale)
@@ -203,7 +203,7 @@ def test_precision_stays(dtype):
     np.testing.assert_allclose(found(X), double, rtol=1e-4, atol=1e-5)
 
 
-def test_rows_of_nothing_but_numbers_are_scaled_as_ever():
+def test_rows_of_numbers_are_only_standardised():
     X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 5.0, 100.0]
     ours, theirs = learned(X), learned(X, Preparation("standard", "mean", "error"))
     assert (ours.tamed, ours.kept, ours.indicated) == (None, None, None)
@@ -212,7 +212,7 @@ def test_rows_of_nothing_but_numbers_are_scaled_as_ever():
 
 @given(st.floats(min_value=1.0, max_value=1e300), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_rows_far_outside_are_not_wild(size, single):
+def test_prepared_rows_far_outside_stay_bounded(size, single):
     X = np.random.default_rng(0).standard_cauchy((200, 2))
     found = learned(X)
     new = np.array([[size, -size]])
@@ -223,7 +223,7 @@ def test_rows_far_outside_are_not_wild(size, single):
     assert (after[:, 0] >= found(X)[:, 0].max()).all() == (new[0, 0] >= X[:, 0].max())
 
 
-def test_a_seldom_entry_is_not_far_away():
+def test_a_rare_entry_is_not_far_away():
     X = np.random.default_rng(0).normal(size=(5000, 2))
     X[:, 1] = 0.0
     X[:2, 1] = 1.0
@@ -234,7 +234,7 @@ def test_a_seldom_entry_is_not_far_away():
 # -- gaps and constant columns -----------------------------------------------------------------------------------------
 
 
-def test_new_gaps_are_filled_and_told_once():
+def test_new_missing_values_are_filled_and_reported_once():
     X = np.random.default_rng(0).normal(size=(300, 3))
     X[0, 1] = np.nan
     model = automatic().fit(X, X[:, 0])
@@ -250,7 +250,7 @@ def test_new_gaps_are_filled_and_told_once():
     assert np.isfinite(model.predict(new)).all()  # without a warning, which would be an error
 
 
-def test_new_levels_are_told_once_where_none_are_rare():
+def test_new_levels_are_reported_once_if_none_are_rare():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"town": rng.choice(["Kyiv", "Oslo", "Rome"], 200), "x": rng.normal(size=200)})
     model = automatic(n_components=32).fit(X, X["x"] + (X["town"] == "Oslo"))
@@ -275,7 +275,7 @@ def test_new_levels_are_rare_where_others_are():
     np.testing.assert_allclose(found, found[0], rtol=1e-12)
 
 
-def test_gaps_are_refused_where_that_is_asked_for():
+def test_missing_values_are_refused_on_request():
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="row 4, column 1 is missing"):
@@ -283,7 +283,7 @@ def test_gaps_are_refused_where_that_is_asked_for():
 
 
 @pytest.mark.parametrize("missing", ["indicator", "auto"])
-def test_gaps_of_sparse_matrices_are_filled_with_means(missing):
+def test_missing_values_of_sparse_matrices_are_filled_with_means(missing):
     X = counts().toarray()[:, :60]
     X[3, 5] = np.nan
     rows = sp.csr_array(X)
@@ -417,7 +417,7 @@ def test_logarithms_of_a_column_in_another_unit_have_the_same_unit():
     np.testing.assert_allclose(rows, logs / np.sqrt(np.mean(logs.std(axis=0) ** 2)), rtol=1e-12)
 
 
-def test_a_gap_has_the_mean_logarithm():
+def test_a_missing_value_gets_the_mean_logarithm():
     X = visits()
     X[0, 0] = np.nan
     found = learned(X, Preparation("log", "mean", "error"))
@@ -464,7 +464,7 @@ def test_columns_are_multiplied_after_all_else(scale):
             Preparation(None, "error", "error").with_column_scales(wrong)
 
 
-def test_preparations_are_told_apart():
+def test_preparations_are_distinguished():
     X = houses()
     one = learned(X)
     assert one.differs(learned(X)) is None
@@ -543,7 +543,7 @@ def test_a_sample_holds_targets_and_weights():
     assert sample.block(10**6).X.shape[0] >= 500
 
 
-def test_learners_take_what_is_wild():
+def test_learners_accept_extreme_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = np.sin(X[:, 0]) + X[:, 1]

@@ -141,7 +141,7 @@ def test_blocks_batches_sparse_and_float32_matrices():
         KernelRegressor(kernel=None, alpha=1.0, preparation=None),
     ],
 )
-def test_rows_of_weight_0_are_none(learner):
+def test_rows_of_weight_0_are_ignored(learner):
     X, _, y = problem()
     weight = np.random.default_rng(2).integers(0, 3, size=200).astype(float)
     y[weight == 0.0] = 7  # no class of its own

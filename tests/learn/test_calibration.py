@@ -65,7 +65,7 @@ def test_probabilities_are_as_often_right_as_they_say(n, classes, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_rows_that_were_learned_by_heart_are_not_trusted(loss):
+def test_rows_that_the_model_memorised_do_not_calibrate(loss):
     """Random labels have no probability near 1, however well they were memorised."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
@@ -75,7 +75,7 @@ def test_rows_that_were_learned_by_heart_are_not_trusted(loss):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_what_the_penalty_holds_back_of_the_logistic_loss_is_made_up_for(classes):
+def test_calibration_undoes_the_flattening_of_the_logistic_loss_by_the_penalty(classes):
     X, y, _ = rows(3000, classes)
     model = learner("logistic", C=0.01).fit(X, y)
     new, _, chances = rows(20000, classes, seed=1)
@@ -108,7 +108,7 @@ def test_the_sharpness_is_the_most_likely_one(weighted):
     assert np.isfinite(sharpness(F, F.argmax(axis=1), weight))
 
 
-def test_a_group_that_is_left_out_was_not_learned_by_heart():
+def test_a_left_out_group_was_not_memorised():
     """Random labels, and so many features that a model which has seen a row knows its label."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1050, 8)), rng.integers(0, 2, 1050)
@@ -229,7 +229,7 @@ def test_streamed_and_held_rows_have_the_same(loss):
     assert streamed.calibration_.rows == held.calibration_.rows
 
 
-def test_batches_have_none_and_say_so():
+def test_batches_have_no_probabilities_and_say_so():
     X, y, _ = rows(300)
     model = learner("squared", keep_statistics=True).fit(X, y)
     assert model.has_probabilities
@@ -240,7 +240,7 @@ def test_batches_have_none_and_say_so():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_model_files_hold_them(loss, tmp_path):
+def test_model_files_contain_calibrations(loss, tmp_path):
     X, y, _ = rows(400, 3)
     model = learner(loss, width=32).fit(X, y)
     mercer.save(model, tmp_path / "model")
@@ -272,14 +272,14 @@ def test_a_run_that_was_stopped_has_the_same(loss, tmp_path, monkeypatch):
         assert output.read_bytes() == whole.read_bytes()
 
 
-def test_liblinear_has_them_too():
+def test_liblinear_has_probabilities_too():
     X, y, _ = rows(2000)
     model = learner("squared_hinge", width=32, solver="liblinear").fit(X, y)
     other = learner("squared_hinge", width=32).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=0.02)
 
 
-def test_digits_are_told_with_confidence():
+def test_digits_are_classified_with_confidence():
     X, y = load_digits(return_X_y=True)
     model = KernelClassifier(n_components=256, random_state=0, kernel=None, C=1.0, preparation=None).fit(
         X[:1200] / 16.0, y[:1200]

@@ -127,7 +127,7 @@ def test_a_fit_that_fails_is_torn_down():
     assert set(vars(learner)) & {"fit_tasks", "_callback_fit_ctx", "directions_"} == set()
 
 
-def test_without_callbacks_nothing_stays():
+def test_without_callbacks_nothing_is_kept():
     X, y = problem()
     learner = clone(LEARNERS["regressor"]).set_callbacks(Log()).set_callbacks().fit(X, y)
     assert not any(name.startswith("_skl") for name in vars(learner))
@@ -151,7 +151,7 @@ def test_a_learner_around_another_passes_callbacks_on():
     assert log.scores
 
 
-def test_its_progress_bar(capsys):
+def test_the_progress_bar_of_scikit_learn_works(capsys):
     X, y = problem()
     pytest.importorskip("rich")
     clone(LEARNERS["open"]).set_callbacks(callback.ProgressBar()).fit(X, y)

@@ -174,7 +174,7 @@ def test_weights_are_repetitions(loss):
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
 
 
-def test_class_weights():
+def test_class_weights_equal_sample_weights():
     X, y = problem(shares=[0.1, 0.9])
     balanced = KernelClassifier(map=features(), class_weight="balanced", tol=1e-8, C=1.0, preparation=None).fit(X, y)
     weight = np.where(y == 0, len(y) / (2 * (y == 0).sum()), len(y) / (2 * (y == 1).sum()))
@@ -213,7 +213,7 @@ def test_liblinear_is_that_of_scikit_learn(classes):
         np.testing.assert_allclose(hinge.coef_[column], one.coef_[0], atol=1e-6)
 
 
-def test_what_did_not_converge_is_told():
+def test_a_fit_that_did_not_converge_warns():
     X, y = problem(noise=0.0)
     with pytest.warns(ConvergenceWarning, match="after 1 steps the objective may be"):
         model = KernelClassifier(map=features(), C=1e4, max_iter=1, preparation=None).fit(X, y)

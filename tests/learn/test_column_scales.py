@@ -111,7 +111,7 @@ def test_columns_of_noise_get_small_scales(kernel):
     assert found.jitter == 0.0
 
 
-def test_what_it_says_of_the_end_and_of_the_start_is_so():
+def test_the_reported_errors_at_the_start_and_the_end_are_true():
     X, Y = problem(n=60)
     kernel = Gaussian(0.3)
     found = learn_column_scales(X, Y, kernel)
@@ -162,7 +162,7 @@ def test_one_scale_for_all_columns_is_a_bandwidth():
     assert learn_column_scales(X, Y, Gaussian(0.2)).error < narrow.error <= narrow.start_error
 
 
-def test_hard_rows():
+def test_difficult_rows_are_handled():
     X, Y = problem(n=30)
     X = np.column_stack([X, np.full(30, 7.0)])  # constant
     X[10:20] = X[:10]  # equal rows, with other targets
@@ -180,7 +180,7 @@ def test_hard_rows():
     assert np.array_equal(learn_column_scales(X, Y, Gaussian(0.3), max_iter=0).scales, np.ones(5))
 
 
-def test_jitter_is_told():
+def test_a_needed_jitter_is_reported():
     X, Y = problem(n=30)
     X[15:] = X[:15]
     found = learn_column_scales(X, Y, Linear(), alpha=1e-17, max_iter=0)
@@ -189,7 +189,7 @@ def test_jitter_is_told():
         learn_column_scales(X, Y, Polynomial(1, coef0=-5.0), alpha=1e-6)
 
 
-def test_rows_that_overflow():
+def test_overflow_is_refused_or_avoided():
     X, Y = problem(n=30)
     with pytest.raises(ValueError, match="overflows float64"):
         learn_column_scales(1e200 * X, Y, Polynomial(3))
@@ -211,7 +211,7 @@ def test_rows_that_overflow():
         ({"kernel": Gaussian("scale")}, "not a number yet"),
     ],
 )
-def test_what_cannot_be(change, match):
+def test_impossible_arguments_are_refused(change, match):
     X, Y = problem()
     arguments = {"X": X, "Y": Y, "kernel": Gaussian(0.3)} | change
     with pytest.raises(ValueError, match=match):

@@ -57,7 +57,7 @@ def test_a_context_cannot_be_changed():
         FitContext().memory = 1
 
 
-def test_the_callback_of_the_learner_and_that_of_the_context_are_both_told():
+def test_callbacks_of_the_learner_and_of_the_context_are_both_called():
     first, second = [], []
     learner = KernelRegressor(
         n_components=16, random_state=0, callback=first.append, kernel=None, alpha=1.0, preparation=None

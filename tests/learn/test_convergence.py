@@ -66,7 +66,7 @@ def least(classes, C, loss):
     wide=[pytest.param(False, id="newton"), pytest.param(True, id="conjugate gradients")],
 )
 @pytest.mark.xdist_group("claims")  # on one worker, so that every least objective is looked for once
-def test_claims_are_true(monkeypatch, classes, C, loss, dtype, wide):
+def test_reported_gaps_are_true(monkeypatch, classes, C, loss, dtype, wide):
     """The best of several methods represents the minimum: no claimed gap may be below what is known to be possible."""
     X, y = (DIGITS / 16.0), DIGIT if classes == 10 else DIGIT % 2
     best = least(classes, C, loss)
@@ -196,7 +196,7 @@ def test_nearly_separable_classes_with_a_large_penalty_converge_in_few_steps(n, 
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_an_intercept_that_no_row_holds_back_goes_far_but_not_without_end(dtype):
+def test_an_intercept_that_no_row_opposes_goes_far_but_stays_finite(dtype):
     """Conjugate gradients continue for the other column, and the residual of this one must not grow meanwhile."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(60, 20)).astype(dtype)

@@ -123,7 +123,7 @@ def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch,
         (tmp_path / "model").unlink()
 
 
-def test_too_few_steps_are_told(wide):
+def test_too_few_steps_give_a_warning(wide):
     X, y = problem(3)
     with pytest.warns(ConvergenceWarning, match=r"after 5 steps the objective may be [\de.-]+ of itself above"):
         KernelClassifier(map=features(), max_iter=1, C=1.0, preparation=None).fit(X, y)

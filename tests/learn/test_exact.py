@@ -53,7 +53,7 @@ def test_the_objective_is_the_least_one(classes, intercept, candidates, monkeypa
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Matern(nu=1.5, length_scale=2.0)])
-def test_it_is_the_machine_on_all_rows(kernel):
+def test_the_exact_machine_is_the_machine_on_all_rows(kernel):
     X, y = problem(n=500)
     exact = KernelClassifier(kernel, map="exact", C=5.0, tol=1e-12, random_state=0, preparation=None).fit(X, y)
     whole = KernelClassifier(
@@ -153,7 +153,7 @@ def test_a_gap_is_a_bound():
         (KernelClassifier(map="exakt", kernel=None, C=1.0, preparation=None), "exakt"),
     ],
 )
-def test_what_it_cannot_do_is_refused(model, named):
+def test_unsupported_arguments_are_refused(model, named):
     X, y = problem(n=50)
     X = KERNEL(X) if model.kernel == "precomputed" else X
     with pytest.raises(ValueError, match=named):

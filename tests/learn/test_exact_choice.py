@@ -78,7 +78,7 @@ def test_the_exact_machine_is_taken_up_to_as_many_rows_as_cost_no_more(model, co
     assert not any(cheaper(model, n, columns, memory=8 * width**2) for n in taken)
 
 
-def test_what_else_it_depends_on():
+def test_the_choice_depends_on_penalty_and_kernel():
     model = hinge(map="nystrom", n_components=4096)
     assert cheaper(model, 4200)
     assert not cheaper(model, 4200, alpha=1e-7)  # which rounding would drown
@@ -101,7 +101,7 @@ def test_what_else_it_depends_on():
         (hinge(), "classes"),
     ],
 )
-def test_it_is_the_machine_of_map_exact(model, targets):
+def test_a_chosen_exact_machine_is_that_of_map_exact(model, targets):
     X, y = problem()
     y = {"numbers": y, "classes": y > 0, "tasks": np.column_stack([y > 0, X[:, 2] > 0])}[targets]
     assert model.fit(X, y).solver_.name == "exact"
@@ -157,7 +157,7 @@ def test_a_fit_that_counts_hits_is_on_a_map():
 
 
 @pytest.mark.usefixtures("small")
-def test_files_hold_it(tmp_path):
+def test_model_files_contain_the_exact_machine(tmp_path):
     X, y = problem()
     found = mercer.persist.train(ridge(), X, y, output=tmp_path / "model")
     again = mercer.load(tmp_path / "model")
@@ -167,7 +167,7 @@ def test_files_hold_it(tmp_path):
 
 
 @pytest.mark.usefixtures("small")
-def test_batches_begin_anew_after_it():
+def test_batches_after_an_exact_fit_start_again():
     X, y = problem()
     model = ridge().fit(X, y)
     with pytest.warns(UserWarning, match="partial_fit starts from the beginning"):

@@ -44,7 +44,7 @@ def brute_force(K, Y, weight, alpha, intercept):
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 1.0])
-def test_it_is_that_of_scikit_learn(alpha):
+def test_exact_ridge_regression_agrees_with_scikit_learn(alpha):
     X, Y = numbers()
     model = exact(alpha=alpha, fit_intercept=False).fit(X, Y)
     other = KernelRidge(alpha=alpha, kernel="rbf", gamma=0.4).fit(X, Y)
@@ -54,7 +54,7 @@ def test_it_is_that_of_scikit_learn(alpha):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kernel", [KERNEL, Matern(nu=1.5, length_scale=2.0)])
-def test_it_solves_its_system(kernel, intercept, monkeypatch):
+def test_coefficients_solve_the_system(kernel, intercept, monkeypatch):
     monkeypatch.setattr(triangular, "BLOCK", 32)
     X, Y = numbers()
     weight = np.random.default_rng(2).uniform(0.2, 2.0, len(X))
@@ -71,7 +71,7 @@ def test_the_objective_is_that_of_features_on_all_rows():
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-6)
 
 
-def test_weights_are_repeated_rows_and_rows_of_no_weight_none():
+def test_weights_count_as_repetitions():
     X, Y = numbers()
     weight = np.arange(len(X)) % 3
     weighted = exact(alpha=0.5).fit(X, Y, weight.astype(float))
@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_read():
         ({"kernel": "precomputed"}, "a kernel of mercer.kernels"),
     ],
 )
-def test_what_it_cannot_do_is_refused(arguments, named):
+def test_unsupported_arguments_are_refused(arguments, named):
     X = np.ones((5, 5))
     with pytest.raises(ValueError, match=named):
         KernelRegressor(
@@ -191,7 +191,7 @@ def test_the_diagonal_of_an_inverse(n, monkeypatch):
     np.testing.assert_allclose(Triangular.factor(A.copy(), 2).inverse_diagonal(), np.diag(np.linalg.inv(A)), atol=1e-9)
 
 
-def test_the_solver_is_told():
+def test_the_solver_is_reported():
     X, Y = numbers(40)
     values, factor = 50.0 * 40**2, 4.0 * 2.0 * 40**3 / 3.0
     assert exact(alpha=0.5).fit(X, Y).solver_ == ("exact", *[pytest.approx(values + factor)] * 2)
@@ -202,6 +202,6 @@ def test_the_solver_is_told():
     assert signs.C_ == 2.0
 
 
-def test_it_has_no_holdout():
+def test_a_holdout_is_refused():
     with pytest.raises(ValueError, match="map='exact' leaves out every row by itself"):
         exact(alpha="holdout").fit(*numbers(20))

@@ -165,7 +165,7 @@ def test_a_kernel_matrix_that_is_not_positive_definite_in_float32_is_refused():
 
 
 @pytest.mark.parametrize("solver", ["wide", "landmarks"])
-def test_a_step_that_leads_nowhere_claims_nothing(solver):
+def test_a_step_without_progress_does_not_report_convergence(solver):
     """The direction of the first step overflows, so no step is taken."""
     map = {"map": "nystrom", "n_components": 64} if solver == "landmarks" else {}
     model = KernelRegressor("gaussian(0.3)", loss="huber", alpha=1e-300, solver=solver, preparation=None, **map)

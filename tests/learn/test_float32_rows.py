@@ -55,7 +55,7 @@ def test_r2_does_not_depend_on_the_precision_of_rows(heavy, map, alpha):
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 2e-3, 0.05])
-def test_nor_where_landmarks_are_worked_on(heavy, alpha):
+def test_float32_rows_do_as_well_as_float64_rows_on_landmarks(heavy, alpha):
     arguments = {"map": "Nystrom", "solver": "landmarks", "alpha": alpha, "tol": 1e-5}
     (double, single), _ = in_both_precisions(heavy, Gaussian(0.05), **arguments)
     assert abs(single - double) < TENTH_OF_A_PERCENT * max(1.0, 1.0 - double)  # where R2 is negative, of the error
@@ -66,7 +66,7 @@ def test_nor_where_landmarks_are_worked_on(heavy, alpha):
     [(1000.0 * Gaussian(0.05), 1.0, 1.0), (Gaussian(0.05), 1000.0, 1.0), (Polynomial(3, gamma=0.25), 1.0, 1.0)],
     ids=["scaled kernel", "heavy rows", "polynomial"],
 )
-def test_an_alpha_holds_whatever_the_size_of_features_is(heavy, kernel, weight, alpha):
+def test_the_effect_of_alpha_does_not_depend_on_the_size_of_features(heavy, kernel, weight, alpha):
     """No direction that alpha stabilises is dropped as rounding, which would cause a warning."""
     X, _ = heavy
     _, (double, single) = in_both_precisions(heavy, kernel, weight, alpha=alpha, map="Nystrom")

@@ -64,7 +64,7 @@ def test_without_decay_nothing_fades():
     np.testing.assert_array_equal(model.coef_, plain.coef_)
 
 
-def test_one_call_of_two_batches_is_two_calls_of_which_the_second_fades_nothing():
+def test_one_call_with_two_batches_equals_two_calls_without_decay_in_the_second():
     X, y, _ = stream()
     one, two = machine("regressor").partial_fit(X[0], y[0]), machine("regressor").partial_fit(X[0], y[0])
     one.partial_fit(np.concatenate(X[1:3]), np.concatenate(y[1:3]), decay=0.3)
@@ -99,7 +99,7 @@ def test_old_rows_are_forgotten_where_the_truth_has_changed():
 
 @pytest.mark.parametrize("decay", [0.0, -0.5, 1.5, float("nan"), "half"])
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
-def test_decays_that_are_none(kind, decay):
+def test_invalid_decays_are_refused(kind, decay):
     X, y, _ = stream()
     with pytest.raises(ValueError, match="decay must be a number above 0 and at most 1"):
         machine(kind).partial_fit(X[0], targets(kind, y[0]), decay=decay)

@@ -48,7 +48,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_gap_has_one_row_one_column_and_advice(form):
+def test_an_error_about_a_missing_value_names_row_column_and_advice(form):
     make, place = FORMS[form]
     given = (make(),) if form in ("table", "opened") else (make(), np.arange(40.0))
     with pytest.raises(ValueError, match="NaN") as error:
@@ -61,7 +61,7 @@ def test_a_gap_has_one_row_one_column_and_advice(form):
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_a_gap_in_a_prediction():
+def test_a_missing_value_in_a_prediction_is_named():
     model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
         frame().fillna(0.0), np.arange(40.0)
     )
@@ -80,7 +80,7 @@ def test_infinities_are_named_too():
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinities_beside_text(kind, value):
+def test_infinities_next_to_text_are_named(kind, value):
     columns = {"a": [1.0, 2.0, value, 4.0], "town": ["Oslo", "Rome", "Oslo", None]}
     y, message = np.arange(4.0), f"row 2, column 'a' is {value}"
     sound = kind(columns | {"a": [1.0, 2.0, np.nan, 4.0]})

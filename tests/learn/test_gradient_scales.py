@@ -18,7 +18,7 @@ def machine(d=3, targets=2):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_they_are_those_of_differences(kernel, monkeypatch):
+def test_gradients_agree_with_differences(kernel, monkeypatch):
     monkeypatch.setattr(gradient_scales, "BLOCK_ELEMENTS", 7 * 8)  # eight rows at a time
     X, landmarks, coefficients = machine()
     weight = np.resize([1.0, 0.0, 2.5], len(X))

@@ -108,7 +108,7 @@ def test_an_unknown_field_is_refused_with_those_that_there_are(kernel):
         KernelRegressor(kernel, alpha=1.0, preparation=None).set_params(kernel__left__gamma=1.0)
 
 
-def test_what_has_no_fields_says_so():
+def test_a_kernel_without_fields_says_so():
     with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is 'precomputed', which has no"):
         KernelRegressor("precomputed", alpha=1.0).set_params(kernel__gamma=1.0)
     with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is <ufunc|<function"):
@@ -139,7 +139,7 @@ def test_names_and_fields_set_together():
     assert model.map.kernel == Laplacian(3.0)
 
 
-def test_text_tells_the_tags_what_an_object_tells():
+def test_text_and_objects_give_the_same_tags():
     for kernel in ("additive_chi2", "chi2", "gaussian + intersection()"):
         assert KernelRegressor(kernel, alpha=1.0, preparation=None).__sklearn_tags__().input_tags.positive_only
         assert Nystrom(kernel).__sklearn_tags__().input_tags.positive_only

@@ -63,7 +63,7 @@ def test_the_optimum_is_that_of_whitened_features(loss, classes):
     np.testing.assert_allclose(plain.decision_function(X), whitened.decision_function(X), atol=1e-4)
 
 
-def test_the_objective_told_is_that_of_the_coefficients():
+def test_the_reported_objective_is_that_of_the_coefficients():
     X, y = problem()
     model = KernelClassifier(map=landmarks(), solver="landmarks", C=3.0, tol=1e-9, preparation=None).fit(X, y)
     assert penalised(model, X, y) == pytest.approx(model.convergence_.objectives[-1], rel=1e-8)
@@ -190,7 +190,7 @@ def test_tasks_of_least_squares_are_learned_as_each_would_be():
 
 
 @pytest.mark.parametrize("learner", [KernelClassifier, KernelRegressor])
-def test_batches_after_landmarks_begin_anew_on_features(learner):
+def test_batches_after_landmarks_start_again_from_features(learner):
     X, y = problem()
     arguments = {"map": landmarks(), "loss": "squared"}
     model = learner(solver="landmarks", **arguments).fit(X, y)
@@ -274,7 +274,7 @@ def test_streamed_values_give_the_bits_of_held_ones():
 @pytest.mark.skipif(not _core.AVAILABLE, reason="the compiled core makes products with 16-bit integers")
 @pytest.mark.parametrize("grown", [True, False])
 @pytest.mark.parametrize("kernel", [KERNEL, 3.0 * KERNEL])
-def test_many_kernel_values_are_held_in_16_bits(monkeypatch, kernel, grown):
+def test_many_kernel_values_are_stored_in_16_bits(monkeypatch, kernel, grown):
     X, y = problem()
     X, held, empty = X.astype(np.float32), [], HeldFeatures.empty
 
@@ -303,7 +303,7 @@ def test_many_kernel_values_are_held_in_16_bits(monkeypatch, kernel, grown):
     np.testing.assert_array_equal(fixed.coef_, threaded.coef_)
 
 
-def test_what_has_no_bounds_is_held_as_it_is(monkeypatch):
+def test_kernels_without_bounds_are_stored_as_floats(monkeypatch):
     X, y = problem()
     monkeypatch.setattr(placement, "FIXED_BYTES", 0)
     held, empty = [], HeldFeatures.empty
@@ -421,7 +421,7 @@ def test_maps_without_such_landmarks_are_refused(learner, map):
         learner(map=map, solver="landmarks").fit(X, y)
 
 
-def test_what_it_costs_is_told():
+def test_the_costs_are_reported():
     X, y = problem()
     report = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0, preparation=None).fit(X, y).convergence_
     assert report.expected > 0.0

@@ -249,7 +249,7 @@ def test_the_unit_of_targets_does_not_matter(name, unit):
 
 
 @pytest.mark.parametrize("name", list(LOSSES))
-def test_a_weight_counts_as_so_many_rows(name):
+def test_a_weight_counts_as_a_number_of_rows(name):
     X, y = problem()
     y, weight = targets(name, y), np.random.default_rng(5).integers(0, 4, len(y))
     weighted = learner(name, tol=1e-8).fit(X, y, weight.astype(float))
@@ -321,7 +321,7 @@ def test_predicted_quantiles_are_in_order_and_cover_what_they_say():
     assert 0.0 < model.score(X, y) < 1.0
 
 
-def test_medians_by_weight():
+def test_medians_take_weights_into_account():
     values, weight = np.array([[3.0, 1.0], [1.0, 5.0], [2.0, 4.0]]), np.array([1.0, 1.0, 3.0])
     np.testing.assert_array_equal(weighted_median(values, weight), [2.0, 4.0])
     np.testing.assert_array_equal(robust_scale(np.zeros((3, 1)), weight), [1.0])
@@ -354,7 +354,7 @@ def test_arguments_that_cannot_be(options, message):
         KernelRegressor(n_components=8, **({"kernel": None, "alpha": 1.0, "preparation": None} | options)).fit(X, y)
 
 
-def test_counts_that_are_none():
+def test_targets_that_are_not_counts_are_refused():
     X, y = problem()
     with pytest.raises(ValueError, match=r"targets of at least 0, found -1 in row 7$"):
         learner("poisson").fit(X, np.where(np.arange(len(y)) == 7, -1.0, 2.0))
@@ -362,7 +362,7 @@ def test_counts_that_are_none():
         learner("poisson").fit(X, np.zeros(len(y)))
 
 
-def test_batches_are_for_squares_alone():
+def test_batches_are_only_for_the_squared_loss():
     X, y = problem()
     model = learner("huber")
     assert not any(hasattr(model, name) for name in ("partial_fit", "merge", "forget", "prepare"))
@@ -371,7 +371,7 @@ def test_batches_are_for_squares_alone():
 
 
 @pytest.mark.parametrize("name", ["huber", "quantile"])
-def test_a_solution_that_is_not_certain_is_told_of(name):
+def test_an_uncertain_solution_gives_a_warning(name):
     X, y = problem()
     with pytest.warns(ConvergenceWarning, match="raise max_iter, tol or alpha"):
         model = learner(name, max_iter=1, alpha=1e-4, tol=1e-9).fit(X, y)
@@ -379,7 +379,7 @@ def test_a_solution_that_is_not_certain_is_told_of(name):
     assert model.gap_ > 1e-9
 
 
-def test_callbacks_are_told_and_may_end_a_fit():
+def test_callbacks_are_called_and_may_end_a_fit():
     X, y = problem()
     seen = []
     learner("quantile", callback=seen.append).fit(X, y)
@@ -398,7 +398,7 @@ def test_callbacks_are_told_and_may_end_a_fit():
 
 
 @pytest.mark.parametrize("name", list(LOSSES))
-def test_models_in_files(name, tmp_path):
+def test_models_are_saved_and_loaded(name, tmp_path):
     X, y = problem()
     model = learner(name).fit(X, targets(name, y))
     mercer.save(model, tmp_path / "model")

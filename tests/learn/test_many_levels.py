@@ -111,7 +111,7 @@ def test_gaps_are_filled_with_the_shares_of_frequent_levels(scale, monkeypatch):
         np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12)
 
 
-def test_gaps_and_strange_levels_are_refused_by_row(monkeypatch):
+def test_missing_values_and_unknown_levels_are_refused_with_their_row(monkeypatch):
     X, y = frame(gaps=True)
     refused = r"Input X contains NaN: row 4, column 'name' is missing; missing='mean' fills it"
     with pytest.raises(ValueError, match=refused):
@@ -277,7 +277,7 @@ def test_rows_are_added_as_they_were_prepared(tmp_path):
         one.merge(few.partial_fit(X[X["name"] == "n0"], y[X["name"] == "n0"]))
 
 
-def test_dense_and_sparse_levels_are_told_apart(monkeypatch):
+def test_dense_and_sparse_levels_are_distinguished(monkeypatch):
     X, _ = frame()
     dense, sparse = (learned(X, most, monkeypatch) for most in (FEW, MANY))
     assert dense.differs(sparse) == "sparse_levels is False here and True there"

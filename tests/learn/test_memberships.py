@@ -46,7 +46,7 @@ def test_a_row_at_a_centre_belongs_to_it_alone():
 
 
 @pytest.mark.parametrize("fuzziness", [1.0, 0.5, np.inf, np.nan, "2"])
-def test_fuzziness_that_is_none(rows, model, fuzziness):
+def test_invalid_fuzziness_is_refused(rows, model, fuzziness):
     with pytest.raises(ValueError, match="fuzziness must be a finite number above 1"):
         model.memberships(rows, fuzziness)
 

@@ -108,7 +108,7 @@ def test_the_bound_of_ridge_regression_on_rows():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_that_of_liblinear(classes, loss, intercept):
+def test_the_objective_agrees_with_liblinear(classes, loss, intercept):
     """LIBLINEAR solves one class against the rest, and regularises intercepts like coefficients."""
     X, Y, weight = problem()
     y = np.digitize(Y[:, 0], [-0.5, 0.5][: classes - 1])
@@ -149,7 +149,7 @@ def test_tasks_of_liblinear_add_up():
 
 
 @pytest.mark.parametrize("map", ["features", "exact"])
-def test_in_files(map, tmp_path):
+def test_objectives_are_kept_in_files(map, tmp_path):
     X, Y, _ = problem()
     for model in (
         KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | on(map))).fit(X, Y),

@@ -52,7 +52,7 @@ def test_prints_depend_on_every_entry_and_the_target(form):
     assert first != row_prints(Block(form(X), None, None))
 
 
-def test_there_is_one_zero_and_one_nan():
+def test_signs_of_zero_and_nan_do_not_matter():
     X = np.array([[np.nan, 0.0], [-np.nan, -0.0]])
     assert len(set(row_prints(Block(X, None, None)))) == 1
 
@@ -63,6 +63,6 @@ def test_zeros_that_are_stored_are_zeros():
     assert row_prints(Block(X, None, None)) == row_prints(Block(stored, None, None))
 
 
-def test_levels_are_told_from_each_other_and_from_gaps():
+def test_levels_are_distinguished_from_each_other_and_from_missing_values():
     towns = pd.DataFrame({"town": ["1", "2", None, "None"], "flag": [True, True, True, False]})
     assert len(set(row_prints(data.open(towns).head()))) == 4

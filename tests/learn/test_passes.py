@@ -230,7 +230,7 @@ def test_a_scan_serves_all_that_waits_once():
     assert first.rows == 0
 
 
-def test_a_scan_that_is_left_early_has_served_nobody():
+def test_an_interrupted_scan_satisfies_no_need():
     plan, need = a_plan(np.zeros((N, 2))), Everything()
     plan.add("all", need)
     next(plan.scan("a step"))

@@ -526,7 +526,7 @@ def test_files_with_half_a_path_are_refused(tmp_path):
         (KernelRegressor(map=features(), alpha="loo", preparation=None), "sums"),
     ],
 )
-def test_the_solver_tells_what_it_cost(model, name):
+def test_the_solver_reports_its_cost(model, name):
     X, y = problem()
     model.fit(X, classes(y))
     assert model.solver_.name == name
@@ -656,7 +656,7 @@ def test_hessians_are_refused_before_any_pass():
     ) == (one.bytes_needed(extent))
 
 
-def test_the_last_thing_told_is_the_solution():
+def test_the_last_report_is_about_the_solution():
     X, y = problem()
     seen = []
     KernelClassifier(C="holdout", map=features(), callback=seen.append, preparation=None).fit(X, classes(y))

@@ -71,7 +71,7 @@ def test_everything_is_left_open_unless_it_is_given(learner, penalty, heavy):
     assert heavy[2].get_params() == regressor().get_params()  # which a fit leaves as they are
 
 
-def test_scales_of_columns_tell_which_columns_matter(heavy):
+def test_column_scales_show_which_columns_matter(heavy):
     scales = heavy[2].preparation_.column_scales
     assert scales[:2].min() > 1.5 * scales[2:].max()
 
@@ -184,7 +184,7 @@ def test_float32_rows_make_the_same_choice_up_to_rounding(heavy):
     assert abs(single.score(X[700:].astype(np.float32), y[700:]) - model.score(X[700:], y[700:])) < 0.01
 
 
-def test_a_model_file_holds_the_choice(heavy, tmp_path):
+def test_model_files_contain_the_choice(heavy, tmp_path):
     X, _, model = heavy
     mercer.save(model, tmp_path / "model.mercer")
     loaded = mercer.load(tmp_path / "model.mercer")
@@ -368,7 +368,7 @@ def test_features_are_kept_within_operations_and_memory():
     assert width_for(0.9, 1000, lambda width: 0.0, lambda width: False) == 1024
 
 
-def test_trials_tell_how_many_features_pay(monkeypatch):
+def test_trials_show_how_many_features_are_worthwhile(monkeypatch):
     monkeypatch.setattr(search, "FEATURES", 32)
     X, _ = waves(200)
     rough = regressor(n_components=None, columns=None).fit(X, np.sin(4.0 * X).sum(axis=1))
@@ -397,7 +397,7 @@ def test_trials_tell_how_many_features_pay(monkeypatch):
         (regressor(solver="wide", keep_statistics=True), "keeps no sums over rows"),
     ],
 )
-def test_refusals(model, message):
+def test_bad_arguments_are_refused(model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2)
 
@@ -533,7 +533,7 @@ def test_a_kernel_that_is_clearly_worse_is_not_tried_again():
     assert any(tried.count(one) == 2 for one in tried)  # the others are, on all rows
 
 
-def test_noise_seldom_has_scales_of_columns():
+def test_noise_rarely_gets_column_scales():
     # Were there scales in one table of noise in twenty, more than seven of sixty would have some once in 100 times.
     taken = 0
     for seed in range(60):

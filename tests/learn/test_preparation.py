@@ -65,7 +65,7 @@ def test_zeros_of_sparse_rows_stay_zeros():
         np.testing.assert_allclose(found.toarray(), reference.fit_transform(X).toarray(), atol=1e-12)
 
 
-def test_a_constant_column_carries_nothing():
+def test_a_constant_column_has_no_effect():
     X = numbers()
     X[:, 1] = 7.0
     for scale in ("standard", "minmax"):
@@ -116,7 +116,7 @@ def test_unknown_levels(kind):
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_gaps_in_frames(kind):
+def test_missing_values_in_frames_are_filled(kind):
     X = kind({"age": [30.0, None, 50.0], "town": ["Oslo", "Rome", None]})
     with pytest.raises(
         ValueError, match=r"Input X contains NaN: row 1, column 'age' is missing; missing='mean' fills it"
@@ -125,7 +125,7 @@ def test_gaps_in_frames(kind):
     np.testing.assert_allclose(learned(X, missing="mean")(X), [[30, 1, 0], [40, 0, 1], [50, 0.5, 0.5]])
 
 
-def test_gaps_in_matrices():
+def test_missing_values_in_matrices_are_filled():
     X = numbers()
     X[4, 2] = np.nan
     model = KernelRegressor(
@@ -213,7 +213,7 @@ def test_entries_that_are_stored_twice_add_up(scale):
     assert doubled.nnz == held  # the user's own data are not changed
 
 
-def test_a_gap_that_is_stored_twice_is_one():
+def test_a_missing_value_that_is_stored_twice_counts_once():
     X = np.abs(numbers()) + 1.0
     X[3, 1] = np.nan
     model = KernelRegressor(

@@ -70,7 +70,7 @@ def use(model, X):
 
 
 @every_value(name=LEARNERS, jobs=[1, 2])
-def test_every_pass_is_told_of(name, jobs):
+def test_every_pass_is_reported(name, jobs):
     X, y = problem()
     seen = []
     learner, expected = LEARNERS[name]
@@ -221,7 +221,7 @@ def test_steps_are_extrapolated_on_a_logarithmic_scale():
     assert time_forecast.steps_left([1.0, 0.5, 1e-2], 1e-4, 8, window=1) == 2.0
 
 
-def test_frames_and_blocks():
+def test_progress_of_frames_and_blocks_is_reported():
     X, y = problem()
     frame = pd.DataFrame(X, columns=list("abc")).assign(sign=np.where(y > 0, "plus", "minus"))
     seen = []
@@ -327,7 +327,7 @@ def test_the_bar_keeps_to_one_line_of_a_narrow_terminal(monkeypatch):
     assert len(stream.getvalue().rstrip("\n")) == 40  # with the return before it
 
 
-def test_the_clock_of_the_bar_goes_on_while_nothing_is_told(monkeypatch):
+def test_the_clock_of_the_bar_runs_between_reports(monkeypatch):
     now, stream = [0.0], Terminal()
     monkeypatch.setattr(progress_bar, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress_bar, "TICK", 0.01)
@@ -342,7 +342,7 @@ def test_the_clock_of_the_bar_goes_on_while_nothing_is_told(monkeypatch):
     assert "20 %, 1:43, 2:20 left" in stream.getvalue()
 
 
-def test_the_bar_tells_the_objective_and_hours():
+def test_the_bar_shows_the_objective_and_hours():
     told = progress.Progress(12, "conjugate gradients", 10, 40, 1.5e6, 5.0, 1234.5678, 0.25, 61.0, 3725.0)
     line = progress_bar.Bar.line(told)
     assert line.startswith("[######" + 18 * " " + "]  25 %, 1:01, 1:02:05 left; pass 12, conjugate gradients")
@@ -369,7 +369,7 @@ def test_a_run_ends_with_a_line_of_what_was_done(learner, words, tmp_path, monke
     assert shown.count("\n") == 2
 
 
-def test_the_bar_is_for_terminals_alone(capsys):
+def test_the_bar_is_only_shown_in_terminals(capsys):
     stream = StringIO()
     with progress_bar.Bar(stream) as bar:
         bar(states()[0])
@@ -381,7 +381,7 @@ def test_the_bar_is_for_terminals_alone(capsys):
     assert bar._stream.getvalue() == ""
 
 
-def test_a_pass_that_is_taken_up_tells_the_speed_of_its_own_rows(monkeypatch):
+def test_a_resumed_pass_reports_the_speed_of_its_own_rows(monkeypatch):
     now, seen = [0.0], []
     monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
     tell = progress.Reporter([seen.append], 1000).begin("sums", 600)

@@ -203,7 +203,7 @@ def test_a_row_is_left_out_with_all_its_weight_where_gcv_counts_repetitions():
         KernelRegressor(alpha="gcv", random_state=0, kernel="gaussian(0.3)", preparation=None).fit(X, y, np.full(30, 3))
 
 
-def test_deviations():
+def test_standard_deviations_agree_with_the_formula():
     X, y = problem(500)
     model = KernelRegressor(map=fourier(), alpha=0.5, keep_statistics=True, preparation=None).fit(X, y)
     mean, deviation = model.predict(X[:20], return_std=True)
@@ -320,7 +320,7 @@ def test_alpha_is_checked():
             KernelRegressor(alpha=alpha, kernel=None, preparation=None).fit(X, y)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     X, y = problem(9000)
     seen = []
     KernelRegressor(map=fourier(), alpha="loo", callback=seen.append, preparation=None).fit(X, y)
@@ -329,7 +329,7 @@ def test_progress_is_told():
     assert [(p.number, p.what, p.rows) for p in seen] == [*expected, (3, "solution", 9000)]
 
 
-def test_partial_fit_after_fit_begins_anew():
+def test_partial_fit_after_fit_starts_again():
     X, y = problem(100)
     model = KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X, y)
     with pytest.warns(UserWarning, match="partial_fit starts from the beginning"):

@@ -86,7 +86,7 @@ def test_the_parameters_of_a_map_count(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:after . steps the objective")
-def test_features_are_held_only_where_a_run_has_room(tmp_path, monkeypatch):
+def test_features_are_kept_only_if_memory_suffices(tmp_path, monkeypatch):
     X, y = problem(20_000, 3, 2)
     made = []
     original = StreamedFeatures.__init__

@@ -65,7 +65,7 @@ def test_weights_reach_every_fold(routing, kind):
     np.testing.assert_array_equal(search.best_estimator_.coef_, best.coef_)
 
 
-def test_weights_that_nobody_has_asked_for_are_an_error(routing):
+def test_weights_that_were_not_requested_are_an_error(routing):
     X, y, weight = problem()
     with pytest.raises(ValueError, match="sample_weight"):
         make_pipeline(StandardScaler(), machines()["regressor"]).fit(X, y, sample_weight=weight)

@@ -89,7 +89,7 @@ def test_normal_numbers_have_spread_1():
     assert spread == pytest.approx(2.0, rel=0.03)
 
 
-def test_all_of_the_range_counts_though_the_sample_has_not_seen_it():
+def test_the_whole_range_counts_even_outside_the_sample():
     X = np.random.default_rng(4).normal(size=(500, 2))
     assert heavy_tails(X, None, X.min(axis=0), np.array([X[:, 0].max(), 1e9])).columns.tolist() == [1]
     assert heavy_tails(X[:0], None, X.min(axis=0), X.max(axis=0)).columns.tolist() == []
@@ -116,7 +116,7 @@ def test_zeros_of_sparse_rows_stay_zeros():
     st.floats(min_value=1e-300, max_value=1e300),
 )
 @settings(max_examples=200, deadline=None)
-def test_the_order_stays_and_nothing_is_wild(values, centre, spread):
+def test_the_order_is_kept_and_values_stay_bounded(values, centre, spread):
     tails = Tails(np.array([0]), np.array([centre]), np.array([spread]))
     X = np.sort(np.array(values))[:, None]
     after = tails.of(X)

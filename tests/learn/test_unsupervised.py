@@ -131,7 +131,7 @@ def test_streams_and_threads_give_the_same_clusters():
     np.testing.assert_array_equal(held.labels_, streamed.labels_)
 
 
-def test_batches_come_near():
+def test_batches_come_close_to_one_fit():
     X = rows(20000)
     whole = KernelKMeans(map=features(), n_clusters=5).fit(X)
     batches = KernelKMeans(map=features(), n_clusters=5, batch_rows=4096).fit(X)

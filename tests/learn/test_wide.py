@@ -505,14 +505,14 @@ def test_landmarks_are_not_solved_without_second_moments():
         ),
     ],
 )
-def test_what_it_cannot_do_is_refused(model, message):
+def test_unsupported_arguments_are_refused(model, message):
     X, _, _ = problem(40)
     with pytest.raises(ValueError, match=message):
         model.fit(X, X[:, 0] > 0)
 
 
 @pytest.mark.parametrize(("memory", "held"), [(None, True), (1000, False)])
-def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
+def test_features_are_kept_only_if_they_fit(monkeypatch, memory, held):
     X, Y, _ = problem()
     made, original = [], HeldFeatures.__init__
     monkeypatch.setattr(HeldFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))

@@ -51,7 +51,7 @@ def test_nan_and_infinity(row, bad):
 
 
 @pytest.mark.parametrize("row", first_of_class(obeying()))
-def test_another_width(row):
+def test_rows_of_another_width_are_refused(row):
     X = row.sample()
     sketch = row(8, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"X has 4 features, but \w+ is expecting 5 features"):
@@ -60,7 +60,7 @@ def test_another_width(row):
 
 @pytest.mark.parametrize("n_components", [0, -3, 2.5, True, "8", None])
 @pytest.mark.parametrize("row", first_of_class(obeying()))
-def test_number_of_components(row, n_components):
+def test_an_invalid_number_of_components_is_refused(row, n_components):
     if n_components is None and isinstance(row(8), Calibrated | Stack):
         assert row(None).fit(row.sample()).n_components_ > 8  # maps then keep their own widths
         return
@@ -160,7 +160,7 @@ def test_negative_coefficients():
         (TensorSketch(random_state=-1), "random_state must be an integer in"),
     ],
 )
-def test_arguments(sketch, message):
+def test_invalid_arguments_are_refused(sketch, message):
     with pytest.raises(ValueError, match=message):
         sketch.fit(sample_rows())
 
@@ -182,7 +182,7 @@ def test_things_that_are_no_kernels_and_no_maps():
 
 
 @pytest.mark.parametrize("n_jobs", [0, "2", 1.5, True])
-def test_number_of_jobs(n_jobs):
+def test_an_invalid_number_of_jobs_is_refused(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be None or a whole number other than 0, found"):
         TensorSketch(n_jobs=n_jobs).fit(sample_rows())
 

@@ -56,7 +56,7 @@ FORMS = [list, tuple, np.array, pd.Series, lambda words: np.array(words, dtype=o
 
 @pytest.mark.parametrize("rule", ["uniform", "leverage", "rpcholesky"])
 @pytest.mark.parametrize("form", FORMS)
-def test_strings(form, rule):
+def test_strings_are_mapped(form, rule):
     K = gram(spectrum, WORDS, WORDS)
     nystrom = Nystrom(spectrum, landmarks=rule, random_state=0).fit(form(WORDS))
     Z = nystrom.transform(form(WORDS))
@@ -91,7 +91,7 @@ def test_few_landmarks_of_strings(rule):
     assert model.fit(WORDS, classes).score(WORDS, classes) > 0.9
 
 
-def test_any_objects():
+def test_any_objects_are_mapped():
     sets = [{1, 2}, {2, 3}, {1, 2, 3}, set(), {5}]
     Z = Nystrom(lambda a, b: len(a & b)).fit_transform(sets)
     np.testing.assert_allclose(Z @ Z.T, gram(lambda a, b: len(a & b), sets, sets), atol=1e-12)
@@ -104,7 +104,7 @@ def test_any_objects():
     np.testing.assert_allclose(Z @ Z.T, Gaussian(0.2)(images.reshape(12, 4)), atol=1e-9)
 
 
-def test_numbers_as_objects():
+def test_numbers_can_be_objects():
     numbers = [1.0, 2.5, 4.0]
     K = gram(min, numbers, numbers)
     for form in (list, tuple, lambda items: np.array(items, dtype=object)):
@@ -298,7 +298,7 @@ def test_maps_that_need_a_kernel_say_so(map, X, error, message):
         map.fit(X)
 
 
-def test_a_kernel_that_is_no_kernel_is_told():
+def test_a_function_that_is_not_a_kernel_gives_a_warning():
     K = Linear()(rows(10))
     K -= 2.0 * np.eye(10)
     lowest = np.linalg.eigvalsh(K)[0]
@@ -360,7 +360,7 @@ def fails(value):
         ("precomputed", np.full((2, 2), np.nan), {}, ValueError, "(?s)NaN.*row 0, column 0"),
     ],
 )
-def test_bad_input(kernel, X, options, error, message):
+def test_bad_input_is_refused(kernel, X, options, error, message):
     with pytest.raises(error, match=message):
         Nystrom(kernel, **options).fit(X)
 

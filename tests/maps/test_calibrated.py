@@ -167,7 +167,7 @@ def test_few_rows(inner, n):
         np.testing.assert_array_equal(sketch.weights_, np.ones(16))
 
 
-def test_rows_that_teach_nothing():
+def test_rows_without_information_keep_weights_of_1():
     zeros = np.zeros((40, 3))
     sketch = Calibrated(TensorSketch(Linear()), n_components=8, random_state=0).fit(zeros)
     assert not sketch.calibration_.applied
@@ -207,7 +207,7 @@ def test_wrappers_nest():
     assert outer.map_.n_components_ == 16
 
 
-def test_refusals():
+def test_bad_arguments_are_refused():
     X = sample_rows()
     for options, message in (
         ({"n_rows": 0}, "n_rows must be a whole number of at least 1, found 0"),

@@ -185,7 +185,7 @@ def test_mapped_rows_are_the_features_of_the_rows(form, dtype):
     assert abs(difference).max() < 1e-13
 
 
-def test_rows_are_mapped_only_when_somebody_asks(monkeypatch):
+def test_rows_are_mapped_only_on_demand(monkeypatch):
     mapped = []
     monkeypatch.setattr(AdditiveMap.construction, "apply", lambda self, params, X: mapped.append(X))
     Composed(RandomFourier(Gaussian(1.0)), AdditiveMap(), random_state=0).fit(histograms())

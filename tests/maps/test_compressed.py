@@ -145,7 +145,7 @@ def both(X):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_is_better_than_the_inner_map_and_than_a_random_projection(method):
+def test_tefm_is_better_than_the_inner_map_and_than_a_random_projection(method):
     X, new = cloud(600), cloud(200, seed=1)
     errors = {}
     for name in (method, "craft"):

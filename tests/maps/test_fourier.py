@@ -192,7 +192,7 @@ def test_sequences_are_uniform_over_seeds_and_even_within_one(draw, seeds):
     np.testing.assert_array_equal(draw(Stream(0), 100, 3), points[:100, :3])
 
 
-def test_primes():
+def test_the_first_primes_are_right():
     assert _low_discrepancy.first_primes(10).tolist() == [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
     for count in (1, 2, 5, 6, 7, 100, 1000):
         assert len(_low_discrepancy.first_primes(count)) == count

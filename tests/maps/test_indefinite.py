@@ -45,7 +45,7 @@ APPLICABLE = [
 
 
 @every_value(case=[pytest.param(case, id="-".join(case)) for case in APPLICABLE], n_components=[5, 20, 60])
-def test_what_is_no_kernel_is_told_once_and_has_no_certificate(case, n_components):
+def test_an_indefinite_function_warns_once_and_has_no_trace_bound(case, n_components):
     name, rule = case
     kernel, rows = NO_KERNELS[name]
     nystrom, messages = fitted(kernel, rows=rows, n_components=n_components, landmarks=rule)
@@ -70,7 +70,7 @@ def test_one_row_is_enough():
     assert math.isnan(nystrom.residual_trace_.trace)
 
 
-def test_a_diagonal_tells_nothing_of_some():
+def test_some_indefinite_functions_have_an_unsuspicious_diagonal():
     # What the landmark leaves has a positive diagonal, and most of it no negative eigenvalue.
     K = np.eye(300)
     K[40:, 40:] = np.where(np.eye(260), 2.0, 2.5)

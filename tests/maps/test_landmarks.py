@@ -86,7 +86,7 @@ def test_the_trace_that_runs_along_is_the_true_one():
         assert trace == pytest.approx(np.trace(K - C @ np.linalg.solve(W, C.T)), rel=1e-6)
 
 
-def test_the_map_tells_the_trace_that_its_pivots_left():
+def test_the_map_reports_the_trace_that_its_pivots_left():
     X = clusters()
     rng = Stream(4, "Nystrom").child("landmarks")
     candidates = Candidates(Gaussian(0.2), ArrayRows(X, Stream(4).child("rows")), 10**6)
@@ -173,7 +173,7 @@ def test_leverage_scores_are_their_definition():
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), "precomputed"])
-def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
+def test_more_memory_than_the_machine_has_is_refused(monkeypatch, kernel):
     X = clusters(400)
     rows = X if isinstance(kernel, Gaussian) else Gaussian(0.1)(X)
     candidates = Candidates(Precomputed() if kernel == "precomputed" else kernel, ArrayRows(rows, Stream(0)), 10**6)
@@ -243,7 +243,7 @@ PINNED = {
 
 
 @pytest.mark.parametrize("rule", list(PINNED))
-def test_a_seed_draws_the_same_landmarks_for_ever(rule):
+def test_a_seed_always_draws_the_same_landmarks(rule):
     X = np.sin(np.arange(600.0)).reshape(200, 3)
     nystrom = Nystrom(Laplacian(0.5), n_components=8, landmarks=rule, max_rows=150, random_state=2020).fit(X)
     assert nystrom.component_indices_.tolist() == PINNED[rule]

@@ -147,7 +147,7 @@ def test_a_larger_rank_leaves_less():
     st.sampled_from([Gaussian(0.7), Linear(), Polynomial(2, coef0=1.0), Laplacian(0.5) + Linear()]),
     st.integers(0, 2**31),
 )
-def test_any_rows(n, d, count, rule, kernel, seed):
+def test_rows_of_all_kinds_are_mapped(n, d, count, rule, kernel, seed):
     # Whole numbers: many rows are equal, many are 0.
     X = np.random.default_rng(seed).integers(-1, 2, size=(n, d)).astype(float)
     nystrom = Nystrom(kernel, n_components=count, landmarks=rule, random_state=seed).fit(X)
@@ -299,13 +299,13 @@ X10 = clusters(10)
         ({"kernel": Polynomial(3), "X": np.array([[1.0], [1e150]])}, r"Polynomial\(.*overflows float64 at row 1"),
     ],
 )
-def test_bad_arguments(options, message):
+def test_bad_arguments_are_refused(options, message):
     X = options.pop("X", X10)
     with pytest.raises(ValueError, match=message):
         Nystrom(options.pop("kernel", Gaussian()), **options).fit(X)
 
 
-def test_bad_kernels():
+def test_bad_kernels_are_refused():
     for kernel, message in ((Gaussian, r"write Gaussian\(\)"), (3, "found 3")):
         with pytest.raises(TypeError, match=message):
             Nystrom(kernel).fit(X10)

@@ -91,7 +91,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_refused(form, case):
+def test_unsuitable_outputs_are_refused(form, case):
     make, error, message = REFUSED[case]
     X = form(sample_rows().astype(np.float32))
     features = HadamardSketch(n_components=6, random_state=0).fit(X)
@@ -116,7 +116,7 @@ def test_rows_that_would_be_overwritten_are_refused(make, shift):
 
 
 @needs_torch
-def test_refused_tensors():
+def test_unsuitable_tensors_are_refused():
     X = torch.from_numpy(sample_rows(d=6))
     features = TensorSketch(n_components=6, random_state=0).fit(X)
     for out in (np.zeros((8, 6)), torch.zeros((8, 6), dtype=torch.float32), torch.zeros((8, 5), dtype=X.dtype)):

@@ -32,7 +32,7 @@ FORMS = [from_buffer, from_records]
 
 
 @every_value(row=first_of_class(obeying()), form=[*FORMS, sparse], dtype=[np.float32, np.float64])
-def test_maps_take_them(row, form, dtype):
+def test_maps_accept_unaligned_rows(row, form, dtype):
     X = row.sample(30).astype(dtype)
     rows = form(X)
     assert not (rows.data if sp.issparse(rows) else rows).flags.aligned
@@ -45,7 +45,7 @@ def test_maps_take_them(row, form, dtype):
 
 
 @every_value(scale=[None, "standard", "unit", "minmax"], form=FORMS)
-def test_learners_take_them(form, scale):
+def test_learners_accept_unaligned_rows(form, scale):
     X = np.random.default_rng(0).uniform(size=(300, 4))
     y = X[:, 0]
     for learner, target in ((KernelRegressor, y), (KernelClassifier, y > 0.5)):
@@ -59,7 +59,7 @@ def test_learners_take_them(form, scale):
         np.testing.assert_array_equal(model.fit(table).predict(form(X)), expected)
 
 
-def test_a_learned_projection_takes_them():
+def test_a_learned_projection_accepts_unaligned_rows():
     X = np.random.default_rng(0).normal(size=(300, 4))
     map = Compressed(OrthogonalFourier(), n_components=8, method="tefm-g", random_state=0)
     np.testing.assert_array_equal(map.fit(from_buffer(X)).transform(X), map.fit(X).transform(X))

@@ -143,7 +143,7 @@ def test_permissions_links_and_folders(tmp_path):
 
 
 @POSIX
-def test_threads_that_write_at_once_leave_the_mask_and_each_others_permissions_alone(tmp_path):
+def test_concurrent_writes_keep_the_mask_and_permissions(tmp_path):
     """Six threads replace files of six modes while another makes new files, which all have the mode of new ones."""
     modes = (0o600, 0o640, 0o644, 0o660, 0o666, 0o700)
     places = [tmp_path / f"{mode:o}" for mode in modes]

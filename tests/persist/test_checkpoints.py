@@ -105,7 +105,7 @@ def test_a_checkpoint_that_was_made_up_is_refused(change, tmp_path):
         read_checkpoint(tmp_path / "checkpoint")
 
 
-def test_a_checkpoint_holds_arrays_as_they_lie(tmp_path):
+def test_a_checkpoint_keeps_the_memory_order_of_arrays(tmp_path):
     store = Checkpoints(tmp_path / "checkpoint")
     arrays = (
         np.arange(6.0).reshape(2, 3),

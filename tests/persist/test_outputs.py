@@ -273,7 +273,7 @@ def test_a_limit_on_files_leaves_no_lock(tmp_path):
 
 
 @pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
-def test_what_ends_a_run_says_how_it_goes_on(number, error, tmp_path):
+def test_an_exception_that_ends_a_run_says_how_to_continue(number, error, tmp_path):
     X = problem()[0]
 
     def ask(progress):

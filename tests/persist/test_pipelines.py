@@ -308,7 +308,7 @@ def test_what_is_not_fitted_or_not_ours_is_refused(tmp_path):
         mercer.save(StandardScaler().fit(rows()), tmp_path / "model")
 
 
-def test_an_attribute_that_nobody_knows_is_not_lost_in_silence(tmp_path):
+def test_an_unknown_attribute_is_not_silently_lost(tmp_path):
     model = make_pipeline(StandardScaler(), features()).fit(rows())
     model[0].secret_ = 1
     with pytest.raises(NotStoredError, match="StandardScaler has secret_, which a model file cannot contain"):
@@ -460,7 +460,7 @@ def test_wide_steps_cost_nothing(tmp_path):
         mercer.load(tmp_path / "model")
 
 
-def test_a_step_alone_is_no_model(tmp_path):
+def test_a_single_step_is_not_a_model(tmp_path):
     parts = Parts(saved("pipeline-ridge"))
     parts.held["class"], parts.held["model"] = "MinMaxScaler", step(parts, 0)
     (tmp_path / "model").write_bytes(parts.bytes())
@@ -468,7 +468,7 @@ def test_a_step_alone_is_no_model(tmp_path):
         mercer.load(tmp_path / "model")
 
 
-def test_a_pipeline_file_holds_json_and_arrays_alone(tmp_path):
+def test_a_pipeline_file_contains_only_json_and_arrays(tmp_path):
     for name in fitted_pipelines():
         parts = Parts(saved(name))
         assert json.dumps(parts.held)

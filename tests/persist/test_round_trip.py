@@ -122,7 +122,7 @@ def test_equal_models_are_equal_bytes(tmp_path):
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
-def test_learning_goes_on_where_it_stopped(tmp_path):
+def test_learning_continues_where_it_stopped(tmp_path):
     X, more = rows(60), rows(40, seed=1)
     model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)
     model.partial_fit(X, target(X))
@@ -417,7 +417,7 @@ def test_names_of_columns_come_back_with_a_map(tmp_path):
         found.transform(F[list("dcba")])
 
 
-def test_describe_tells_what_is_in_a_file(tmp_path):
+def test_describe_shows_the_content_of_a_file(tmp_path):
     model, _ = fitted_learners()["classifier-frame"]
     mercer.save(model, tmp_path / "model")
     found = describe(tmp_path / "model")

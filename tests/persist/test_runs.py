@@ -259,7 +259,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_stays(name, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_a_series_by_a_function_is_told_by_its_coefficients(tmp_path):
+def test_a_series_given_by_a_function_is_identified_by_its_coefficients(tmp_path):
     X = problem()[0]
 
     for make in (
@@ -296,7 +296,7 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
         )
 
 
-def test_without_resume_a_run_begins_anew(tmp_path):
+def test_without_resume_a_run_starts_again(tmp_path):
     X = problem()[0]
     checkpoint_of(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], tmp_path)
     train(KernelRegressor(map=features(9), alpha=1.0, preparation=None), X, X[:, 0], output=tmp_path / "model")

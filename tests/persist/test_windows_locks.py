@@ -42,7 +42,7 @@ def dead(host):
     return json.dumps({"host": host, "pid": 4_000_000, "since": "2026-01-01 00:00:00"})
 
 
-def test_a_second_run_is_refused_and_told_of_the_first(windows, tmp_path):
+def test_a_second_run_is_refused_with_a_message_about_the_first(windows, tmp_path):
     path = tmp_path / "model.lock"
     with locks.locked(path):
         assert json.loads(path.read_text())["pid"] == os.getpid()
@@ -84,7 +84,7 @@ def test_a_file_that_another_run_has_opened_stays(windows, tmp_path, monkeypatch
     assert path.exists()
 
 
-def test_other_errors_are_told(windows, tmp_path, monkeypatch):
+def test_other_errors_are_raised(windows, tmp_path, monkeypatch):
     def broken(descriptor, mode, count):
         raise OSError(errno.EBADF, "bad file")
 

@@ -46,7 +46,7 @@ def values(one):
     return {score.name: score.value for score in one.scores}
 
 
-def test_of_numbers_they_are_those_of_scikit_learn():
+def test_baselines_for_numbers_agree_with_scikit_learn():
     train, test = halves(SUMMED, weight=WEIGHT)
     model = learner_for("regression", n_components=32, random_state=0).fit(train)
     mean, linear, trees = report.baselines(model, train, test, random_state=3)
@@ -70,7 +70,7 @@ def test_of_numbers_they_are_those_of_scikit_learn():
     assert linear.ahead
 
 
-def test_of_classes_they_have_the_same_measures():
+def test_baselines_for_classes_have_the_same_measures():
     train, test = halves(KINDS)
     model = learner_for("classification", n_components=32, loss="logistic", random_state=0).fit(train)
     mine = {one.name for one in report.evaluate(model, test, resamples=0)}
@@ -190,7 +190,7 @@ def test_one_class_among_the_rows_that_were_drawn():
     assert [one.why for one in found[1:]] == ["the rows drawn for it all belong to one class"] * 2
 
 
-def test_lightgbm_is_taken_where_it_is(monkeypatch):
+def test_lightgbm_is_used_if_it_is_installed(monkeypatch):
     seen = []
 
     class Made:

@@ -35,7 +35,7 @@ def pages(tmp_path_factory, numbers, classes, letters):
 
 
 @pytest.mark.parametrize("name", ["numbers", "classes", "maps"])
-def test_a_page_is_whole_and_alone(pages, name):
+def test_a_page_is_complete_and_self_contained(pages, name):
     found, requests = shown(pages / f"{name}.html", WIDTHS)
     assert requests == set()
     for one, width in zip(found, WIDTHS, strict=True):
@@ -56,7 +56,7 @@ def test_a_page_is_whole_and_alone(pages, name):
 
 
 @pytest.mark.parametrize("name", ["numbers", "classes", "letters", "maps", "search"])
-def test_nothing_is_cut_off(pages, name):
+def test_no_text_is_cut_off(pages, name):
     found, _ = shown(pages / f"{name}.html", WIDTHS, folder="cut")
     for one, width in zip(found, WIDTHS, strict=True):
         assert one["clipped"] == []

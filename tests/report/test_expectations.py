@@ -39,7 +39,7 @@ def failed():
     return distrusted(train), train, test
 
 
-def test_an_error_far_above_the_expected_one_is_told(failed):
+def test_an_error_far_above_the_expected_one_is_reported(failed):
     model, _, test = failed
     expected = np.sqrt(model.scores_[model.alphas_ == model.alpha_][0, 0])
     assert report.expected_error(model) == expected
@@ -127,7 +127,7 @@ def test_accuracy_below_the_majority_class():
     assert "mercer tune" in found[0].advice
 
 
-def test_accuracy_just_below_the_majority_class_is_told_too():
+def test_accuracy_just_below_the_majority_class_is_reported_too():
     X, y = RNG.normal(size=(50, 2)), np.arange(50) % 2
     model = KernelClassifier(n_components=8, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
         X, y

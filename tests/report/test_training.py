@@ -23,7 +23,7 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=(600, 2))
 
 
-def test_of_numbers(numbers):
+def test_reports_about_regressors(numbers):
     text, model, train, test, studied = numbers
     page = checked(text)
     assert [name.split(":")[0].split(" by ")[0] for name, _ in page.pictures] == [
@@ -48,7 +48,7 @@ def test_of_numbers(numbers):
     assert "5.0 min" in page.words
 
 
-def test_of_classes(classes):
+def test_reports_about_classifiers(classes):
     text, model, _, test, _ = classes
     page = checked(text)
     names = [name.split(":")[0] for name, _ in page.pictures]
@@ -121,7 +121,7 @@ def test_many_classes_have_no_table():
     assert "The 30 largest of 40 classes." in page.words
 
 
-def test_weights_count():
+def test_weights_affect_the_confusion_matrix():
     y, told, weight = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.5, 2.0, 3.0])
     assert confusion(y, told, weight, [0, 1]) == [[0.5, 2], [0, 3]]
 

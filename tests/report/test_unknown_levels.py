@@ -75,7 +75,7 @@ def test_scores_with_unknown_levels(fitted):
         model.predict(test)
 
 
-def test_pages_and_studies(fitted):
+def test_pages_and_studies_accept_unknown_levels(fitted):
     model, train, test = fitted
     studied = study(model, train, test)
     assert all(np.isfinite(one.score.value) for one in studied.widths)
@@ -88,7 +88,7 @@ def test_pages_and_studies(fitted):
     assert "3 of 100 rows have levels" in training_page("m", classifier, classes, rest)
 
 
-def test_comparisons():
+def test_comparisons_accept_unknown_levels():
     X = rare(300, strange=30)
     with pytest.warns(UserWarning, match="rows have levels that were not in the training rows"):
         found = compare(

@@ -73,7 +73,7 @@ def test_frames_with_levels_and_the_name_of_the_target(tmp_path):
     assert found.scores[0].value == pytest.approx(learner.score(frame[["a", "t"]][HELD], KINDS[HELD]))
 
 
-def test_weights_count(model, tmp_path):
+def test_weights_affect_reports(model, tmp_path):
     weight = RNG.uniform(0.5, 2.0, 100)
     given = {"sample_weight": np.ones(300), "path": tmp_path / "p.html", "title": "A <title>"}
     found = mercer.report(model, X[LEARNED], Y[LEARNED], test=(X[HELD], Y[HELD], weight), **given)

@@ -27,7 +27,7 @@ def test_mercer_imports_no_dask():
     assert "distributed" not in found.stdout
 
 
-def test_collections_are_told_from_other_rows(collections):
+def test_collections_are_distinguished_from_other_rows(collections):
     assert is_collection(collections[0])
     assert is_collection(dd.from_pandas(pandas.DataFrame({"a": [1.0, 2.0]}), npartitions=1))
     assert not is_collection(np.zeros((2, 2)))
@@ -147,7 +147,7 @@ def test_partitions_may_be_empty_or_one_row(cuts, rows):
     np.testing.assert_allclose(found.compute(scheduler="sync"), ours.predict(X), rtol=1e-12)
 
 
-def test_a_gap_names_its_partition(rows, collections):
+def test_an_error_about_a_missing_value_names_its_partition(rows, collections):
     X = rows[0].copy()
     X[1500, 2] = np.nan
     model = mercer.KernelRegressor("gaussian", n_components=16, alpha=1.0, missing="error", random_state=0)

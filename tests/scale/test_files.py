@@ -95,7 +95,7 @@ def test_a_range_is_read_from_a_place_near_its_first_row(folder, ending, monkeyp
     assert max(np.diff(rows)) < 1500
 
 
-def test_an_address_that_is_none_is_refused():
+def test_an_invalid_address_is_refused():
     told = "the address of a scheduler, .local. or .local:2., found .lokal:2."
     with pytest.raises(ValueError, match=told), connected("lokal:2"):
         pass

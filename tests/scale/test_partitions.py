@@ -114,7 +114,7 @@ def test_rows_of_weight_0_are_dropped():
     assert np.concatenate([block.y for block in table.blocks()]).tolist() == [1, 2, 3, 5]
 
 
-def test_the_fingerprint_tells_other_rows_and_other_cuts():
+def test_the_fingerprint_depends_on_rows_and_cuts():
     X = np.random.default_rng(0).normal(size=(50, 2))
     other = X.copy()
     other[7, 1] += 1.0
@@ -123,7 +123,7 @@ def test_the_fingerprint_tells_other_rows_and_other_cuts():
     assert prints[0] == parts_of(X, cuts=[20]).fingerprint()
 
 
-def test_a_missing_column_or_another_kind_is_told_with_its_partition():
+def test_a_missing_column_or_another_kind_is_reported_with_its_partition():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
     kinds = {"a": "numbers", "b": "levels"}

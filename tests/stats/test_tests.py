@@ -218,7 +218,7 @@ def test_a_sample_that_is_much_smaller_has_random_signs():
         mmd_test(X, Y, n_components=32, method="permutation", random_state=0)
 
 
-def test_equal_rows_are_never_told_apart():
+def test_equal_rows_are_never_distinguished():
     X = np.ones((20, 2))
     assert mmd_test(X, X, Gaussian(1.0), random_state=0).pvalue == 1.0
 
