@@ -15,7 +15,7 @@ from mercer.data.block import Block
 from mercer.kernels import parse
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.pilot import search
-from mercer.learn.pilot.rows import pilot_rows
+from mercer.learn.pilot.rows import drawn_again, pilot_rows
 from mercer.learn.pilot.settled_arguments import fit_cost
 from mercer.learn.pilot.trials import not_worse, ridge_trial
 from mercer.learn.pilot.width import wider_widths, width_for
@@ -446,6 +446,77 @@ def test_copies_of_rows_are_left_out_together():
         used = pilot_rows(X[rows], Y[rows], np.ones(len(rows)), 0)
         assert len(used.numbers) == len(np.unique(rows))
         assert used.weight.sum() == len(rows)
+
+
+def with_heads(n, kind, seed=0):
+    """Rows six in ten of which are one of six, with a class of their own: surely, or in nine of ten cases."""
+    rng = np.random.default_rng(seed)
+    X, head = rng.normal(size=(n, 5)), rng.integers(6, size=n)
+    y = X[:, 0] * X[:, 1] + X[:, 2] > 0.0
+    is_head = rng.random(n) < 0.6
+    X[is_head], y[is_head] = rng.normal(size=(6, 5))[head[is_head]], head[is_head] % 2 == 0
+    return X, (y if kind == "sure" else y ^ (is_head & (rng.random(n) < 0.1))).astype(int)
+
+
+@pytest.mark.parametrize(("kind", "least"), [("sure", 0.94), ("noisy", 0.87)])
+def test_a_few_rows_that_occur_again_and_again_do_not_hide_the_others(kind, least):
+    """Left out as a whole, each would be a large part of the table, and the flattest model would seem best."""
+    X, y = with_heads(1600, kind)
+    model = KernelClassifier(random_state=0).fit(X[:600], y[:600])
+    assert model.choice_.n_rows == 600
+    assert model.score(X[600:], y[600:]) > least
+
+
+def test_cells_with_different_classes_are_learned_though_most_have_one_or_two_rows():
+    rng = np.random.default_rng(0)
+    X, likely = rng.integers(20, size=(2000, 2)), rng.integers(2, size=(20, 20)) * 0.8 + 0.1
+    y = (rng.random(2000) < likely[X[:, 0], X[:, 1]]).astype(int)
+    model = KernelClassifier(random_state=0).fit(X[:1000], y[:1000])
+    assert model.choice_.n_rows == 1000
+    assert model.score(X[1000:], y[1000:]) > 0.75
+
+
+def test_copies_that_balance_several_classes_are_no_new_rows():
+    """The most frequent of ten classes is not copied, and rows occur five times on average."""
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(100, dtype=int), np.repeat(np.arange(1, 10), 10)]
+    centres = rng.normal(size=(10, 6))
+    X, new, labels = centres[y] + rng.normal(size=(190, 6)), rng.normal(size=(1000, 6)), rng.integers(10, size=1000)
+    rows = np.r_[np.arange(100), *(rng.choice(np.flatnonzero(y == label), 100) for label in range(1, 10))]
+    model = KernelClassifier(random_state=0).fit(X[rows], y[rows])
+    assert model.choice_.n_rows == len(np.unique(rows))
+    assert model.score(centres[labels] + new, labels) > 0.45
+
+
+def test_tables_that_count_rows_are_learned_like_their_rows():
+    X, y = cells(4000, "noisy")
+    counted, times = np.unique(np.column_stack([X, y])[:2500], axis=0, return_counts=True)
+    model = KernelClassifier(random_state=0).fit(counted[:, :3], counted[:, 3], sample_weight=times)
+    assert model.score(X[2500:], y[2500:]) > 0.86
+    used = pilot_rows(counted[:, :3] * 1.0, counted[:, 3:] * 1.0, times * 1.0, 0)
+    assert used.weight.sum() == 2500
+    np.testing.assert_array_equal(np.bincount(used.numbers), np.minimum(times, 4))
+    apart = pilot_rows(counted[:, :3] * 1.0, counted[:, 3:] * 1.0, times + 0.5, 0)  # not the numbers of rows
+    assert len(apart.numbers) == len(counted)
+
+
+def test_which_rows_were_drawn_again():
+    def found(rows, targets):
+        return drawn_again(list(zip(rows, targets, strict=True)))
+
+    many = [bytes([number]) for number in range(100)]
+    some = [b"0", b"1"] * 50
+    assert found(many, some) == set()
+    assert found(many + many[:40], some + some[:40]) == set()
+    assert found(many + many[1::2] * 10, some + [b"1"] * 500) == set()  # as often as others of their class
+    assert found([*many, many[0]], [*some, b"1"]) == set(many)  # the only repeated row is no copy
+    assert found(many + many[:40] + many[:1], [*some, *some[:40], b"1"]) == {many[0]}
+    assert found(many + many[:1] * 9, some + some[:1] * 9) == {many[0]}
+    assert found(many + many[:1] * 8, some + some[:1] * 8) == set()
+    numbers = [bytes([number, 1]) for number in range(100)]
+    assert found(many + many[:1] * 9, numbers + numbers[:1] * 9) == {many[0]}
+    assert found(many * 5, some * 5) == set()
+    assert found([], []) == set()
 
 
 def test_rows_of_few_kinds_are_used_one_by_one_in_any_order():

@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     n_components : int
         The number of features of the map.
     n_rows : int
-        The number of rows that the pilot used. Equal rows count as one, unless rows occur three times on average.
+        The number of rows that the pilot used. Copies of a row count as one.
     held_error : float or None
         The mean squared error on rows held out of the pilot, in units of the variance of the targets.
     other_error : float or None

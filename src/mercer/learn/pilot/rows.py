@@ -2,8 +2,11 @@
 
 Usually equal rows with equal targets count as one row with their total weight: otherwise a row that was copied would be
 learned from its copies when it is left out, and any kernel that is narrow enough would seem perfect. A pilot therefore
-treats weights like repeated rows. Only if most rows occur again and again, as in tables of a few categories, is that
-no accident: new rows will be equal to known ones, too, and every row is left out by itself.
+treats weights like repeated rows. But if rows were drawn again rather than copied, new rows will be equal to known
+ones, too, and each is left out by itself. Left out together, all rows of a class would be missing at a place where
+other classes remain, or a large part of the table, and the flattest model would seem best. :func:`drawn_again` tells
+which rows these are. Tables may also contain each of them once, with the number of times that it occurs as its weight.
+It is then used in a few equal parts, only one of which is left out at a time.
 
 Rows of weight 0 do not count, and the result does not depend on the order of the rows.
 """
@@ -12,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from statistics import median_low
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +31,13 @@ HELD_SHARE = 0.25
 """The share of the rows that is held out of everything, for the final decision about learned columns."""
 OFTEN = 3
 """If rows occur at least so many times on average, they are drawn from few possible ones."""
+DIFFERING = 0.05
+"""If the targets of more than this share of the repeated rows differ, repeated rows are not copies."""
+LARGE_SHARE, MORE_OFTEN = 0.02, 10
+"""A row that makes up at least this share of a table, and occurs so many times as often as the usual row with its
+targets, is no copy: rows are copied to balance classes or by chance, and then those of a class about equally often."""
+MOST_PARTS = 4
+"""The largest number of rows for which a row counts whose weight says how often it occurs, as in tables of counts."""
 DIGEST = 8
 """The number of bytes of a row's digest, by which rows are ordered."""
 
@@ -66,31 +77,81 @@ def pilot_rows(X: Any, Y: Matrix, weight: Matrix, seed: int) -> PilotRows:
     # Rows in float64 are ordered like their float32 roundings, so that precision does not change the choice.
     contents = list(zip(row_bytes(X, np.float64), row_bytes(X, np.float32), strict=True))
     used = np.flatnonzero(weight > 0.0).tolist()
-    one_by_one = are_drawn_from_few(Counter(contents[number][0] for number in used).values())
+    pairs = [(contents[number][0], Y[number].tobytes()) for number in used]
+    one_by_one = drawn_again(pairs)
+    counts_rows = len(set(pairs)) == len(pairs) and np.array_equal(weight, np.floor(weight))
     found: dict[bytes, tuple[bytes, int]] = {}
     total: dict[bytes, float] = {}
     times: Counter[bytes] = Counter()
     for number in used:
         whole, rounded = contents[number]
-        row = whole + Y[number].tobytes()
-        if one_by_one:
+        row, parts = whole + Y[number].tobytes(), 1
+        if whole in one_by_one:
             row += weight[number].tobytes()
-            times[row] += 1
-            place = times[row].to_bytes(8)
-            row, rounded = row + place, rounded + Y[number].astype(np.float32).tobytes() + place
-        total[row] = total.get(row, 0.0) + float(weight[number])
-        if row not in found:
-            found[row] = hashlib.blake2b(rounded, digest_size=DIGEST, key=key).digest(), number
+            rounded += Y[number].astype(np.float32).tobytes()
+            parts = int(min(weight[number], MOST_PARTS)) if counts_rows else 1
+        for _ in range(parts):
+            place = b""
+            if whole in one_by_one:
+                times[row] += 1
+                place = times[row].to_bytes(8)
+            total[row + place] = total.get(row + place, 0.0) + float(weight[number]) / parts
+            if row + place not in found:
+                found[row + place] = hashlib.blake2b(rounded + place, digest_size=DIGEST, key=key).digest(), number
     order = sorted(found, key=lambda row: (found[row][0], row))
     numbers = np.array([found[row][1] for row in order], dtype=np.int64)
     return PilotRows(numbers, np.array([total[row] for row in order]))
 
 
+def drawn_again(pairs: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
+    """Return the rows that occur again because they were drawn again, rather than copied.
+
+    These are all rows if most of them, or of the class with the most different rows, occur again and again, as in
+    tables of a few categories; rarer classes may have been balanced by copies. They are also all rows if the targets of
+    many repeated rows differ, which those of copies never do. Otherwise they are the repeated rows whose targets
+    differ, and those that make up a large share of the table, such as rows of zeros.
+
+    Parameters
+    ----------
+    pairs : sequence of (bytes, bytes)
+        The contents of every row and of its targets.
+
+    Returns
+    -------
+    set of bytes
+        The contents of these rows.
+
+    Examples
+    --------
+    >>> drawn_again([(b"x", b"0"), (b"x", b"1"), (b"y", b"0"), (b"z", b"0")]) == {b"x", b"y", b"z"}
+    True
+    >>> drawn_again([(b"x", b"0"), (b"x", b"0"), (b"y", b"1"), (b"y", b"1")])
+    set()
+    """
+    times = Counter(pairs)
+    rows = Counter(row for row, _ in pairs)
+    repeated = sum(count > 1 for count in rows.values())
+    targets = Counter(row for row, _ in times)
+    differing = {row for row, count in targets.items() if count > 1}
+    by_target: dict[bytes, list[int]] = {}
+    for (_, target), count in times.items():
+        by_target.setdefault(target, []).append(count)
+    # Numbers as targets mostly belong to one row each.
+    alone = [count for counts in by_target.values() if len(counts) == 1 for count in counts]
+    if are_drawn_from_few(max([alone, *by_target.values()], key=len)) or len(differing) > DIFFERING * repeated:
+        return set(rows)
+    of_all = median_low(times.values()) if times else 0
+    usual = {target: median_low(counts) if len(counts) > 1 else of_all for target, counts in by_target.items()}
+    least = LARGE_SHARE * len(pairs)
+    often = {row for (row, target), count in times.items() if count >= max(least, MORE_OFTEN * usual[target])}
+    return differing | often
+
+
 def are_drawn_from_few(counts: Collection[int]) -> bool:
     """Whether rows are draws from a few possible ones, given how often each of them occurs.
 
-    Not so if a table was copied, which repeats all rows equally often. In bootstrap samples, or if two classes were
-    balanced by copies, rows occur less than twice on average.
+    Not so if a table was copied, which repeats all rows equally often. In bootstrap samples, rows occur less than twice
+    on average.
 
     Examples
     --------
