@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import mercer
 from mercer import stats
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear
 from mercer.stats import HSICTest, MMDTest, hsic_test, mmd_test
 
 LEVEL = 0.05
@@ -97,6 +97,17 @@ def test_rows_that_are_all_equal_show_no_difference(as_rows):
 def test_a_constant_depends_on_nothing(method):
     x = np.random.default_rng(0).normal(size=30)
     assert hsic_test(np.full(30, 0.1), x, method=method, random_state=0).pvalue == 1.0
+
+
+@pytest.mark.parametrize("method", ["permutation", "wild"])
+@pytest.mark.parametrize("offset", [0.0, 1e8, -3e10])
+def test_what_depends_on_what_is_seen_far_from_the_origin(method, offset):
+    """The mean is far longer than its distance from rows, whose digits remain."""
+    x = np.random.default_rng(0).normal(size=200)
+    found = hsic_test(offset + x, 2.0 * offset - x, Linear(), Linear(), method=method, random_state=0)
+    assert found.pvalue == 0.005
+    many = np.full(200, offset + 0.1)
+    assert hsic_test(many, x, Linear(), Linear(), method=method, random_state=0).pvalue == 1.0
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------

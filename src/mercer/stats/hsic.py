@@ -23,6 +23,8 @@ BINS = 128
 """Half the largest number of bins of products, for random signs."""
 TOGETHER = 8
 """The number of permutations whose products are computed at once."""
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""The rounding error of a feature and of a sum of products, as a share of their size."""
 
 
 class HSICTest:
@@ -144,6 +146,7 @@ class HSICTest:
         self._rows = self._chunks = 0
         self._waiting = [np.zeros((0, width)) for width in widths]
         self._totals = [np.zeros(width) for width in widths]
+        self._squares = np.zeros(2)
         # The first entry belongs to the unpermuted rows.
         kept = 1 + self.n_permutations if self.method == "permutation" else 0
         self._products = np.zeros((kept, *widths))
@@ -201,6 +204,7 @@ class HSICTest:
         """Add the features of some rows, centred about means of some rows so that no digits are lost."""
         for total, Z in zip(self._totals, (U, V), strict=True):
             total += Z.sum(axis=0, dtype=np.float64)
+        self._squares += [np.einsum("ij,ij->", Z, Z, dtype=np.float64) for Z in (U, V)]
         self._rows += len(U)
         if self.method == "wild":
             pair = [np.concatenate([Z, np.ones((len(Z), 1), dtype=Z.dtype)], axis=1) for Z in (U, V)]
@@ -247,6 +251,7 @@ class HSICTest:
             raise ValueError(f"both tests must have the same method and permutations, found {ours} and {theirs}")
         for total, more in zip(self._totals, other._totals, strict=True):
             total += more
+        self._squares += other._squares
         self._rows += other._rows
         self._bins.merge(other._bins)
         self._products += other._products
@@ -273,9 +278,17 @@ class HSICTest:
             raise ValueError(f"expected at least 4 rows, found {self._rows}")
         with single_threaded_blas():
             norms = self._permuted() if self.method == "permutation" else self._signed()
-        # Equal rows have equal features, which may differ from their mean by its rounding.
-        noise = float(np.finfo(np.float64).eps ** 2 * np.prod([mean @ mean for mean in self._means]))
-        return KernelTestResult.of(norms[0], norms[1:], self.method, noise)
+        return KernelTestResult.of(norms[0], norms[1:], self.method, self._noise)
+
+    @property
+    def _noise(self) -> float:
+        """The rounding error of the norm of a covariance.
+
+        Features are rounded before their mean is subtracted: those of equal rows may differ from it by that much.
+        """
+        x, y = (float(np.linalg.norm(mean)) for mean in self._means)
+        u, v = np.sqrt(self._squares / self._rows).tolist()
+        return ROUNDING * (x * v + u * y + u * v)
 
     def _permuted(self) -> Matrix:
         """Return the squared norms of covariances of the unpermuted and the permuted rows."""

@@ -45,7 +45,7 @@ class KernelTestResult(NamedTuple):
         method : str
             The method that gave the values in ``null``.
         noise : float, default=0.0
-            The rounding error of a statistic that should be 0.
+            The rounding error of the root of a statistic.
 
         Returns
         -------
@@ -53,5 +53,6 @@ class KernelTestResult(NamedTuple):
             The result.
         """
         # Numbers that differ only by rounding count as equal: a permutation may exchange equal rows only.
-        reached = np.count_nonzero(null >= statistic * (1.0 - 1e-12) - noise)
+        least = max(float(np.sqrt(statistic)) - noise, 0.0) ** 2
+        reached = np.count_nonzero(null >= least * (1.0 - 1e-12))
         return cls(float(statistic), float((1 + reached) / (1 + len(null))), null, method)
