@@ -76,6 +76,11 @@ STEPS = {
         ]
     ),
     "remainder": ColumnTransformer([("one", StandardScaler(), [2, 1])], remainder="passthrough"),
+    "weighted columns": ColumnTransformer(
+        [("one", StandardScaler(), [0, 2]), ("other", StandardScaler(), [1])],
+        remainder=preprocessing.MaxAbsScaler(),
+        transformer_weights={"one": 3.0, "other": None, "remainder": 0.5},
+    ),
     "union": FeatureUnion(
         [("own", StandardScaler()), ("features", features()), ("none", "drop")], transformer_weights={"own": 2.0}
     ),
@@ -166,6 +171,17 @@ def test_a_derived_class_may_do_something_else():
     X, _ = table("float64")
     with pytest.raises(export.NotExportedError, match="Doubled is not exported"):
         export.onnx(make_pipeline(Doubled(), features()).fit(X))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_labels_per_row_are_refused(count):
+    """The classes of three labels are the numbers 0, 1 and 2, as if every row had one of three classes."""
+    X, y = table("float64")
+    every = np.stack([y > 0.4, X[:, 0] > 0.0, X[:, 2] > 0.0], axis=1).astype(int)
+    for model in (linear_model.RidgeClassifier(), linear_model.RidgeClassifierCV()):
+        fitted = make_pipeline(StandardScaler(), features(), model).fit(X, every[:, :count])
+        with pytest.raises(export.NotExportedError, match="of several labels per row is not exported"):
+            export.onnx(fitted)
 
 
 def test_one_class_against_the_others_is_refused():

@@ -95,18 +95,23 @@ def _by_columns(step: ColumnTransformer, X: Symbol) -> Symbol:
     for name, part, _ in step.transformers_:
         columns = np.asarray(step._transformer_to_input_indices[name], dtype=np.int64)
         if len(columns) and not (isinstance(part, str) and part == "drop"):
-            parts.append(transformed(part, xp.take(X, columns, axis=1)))
+            parts.append(transformed(part, xp.take(X, columns, axis=1)) * _weight(step, name))
     return xp.concat(parts, axis=1)
 
 
 def _side_by_side(step: FeatureUnion, X: Symbol) -> Symbol:
-    weights = step.transformer_weights or {}
     parts = [
-        transformed(part, X) * float(weights.get(name, 1.0))
+        transformed(part, X) * _weight(step, name)
         for name, part in step.transformer_list
         if not (isinstance(part, str) and part == "drop")
     ]
     return xp.concat(parts, axis=1)
+
+
+def _weight(step: ColumnTransformer | FeatureUnion, name: str) -> float:
+    """Return the factor of the results of a part."""
+    weight = (step.transformer_weights or {}).get(name)
+    return 1.0 if weight is None else float(weight)
 
 
 def _standardised(step: Any, X: Symbol) -> Symbol:
@@ -221,7 +226,9 @@ def linear(model: Any, X: Symbol) -> Symbol:
 def classified(model: Any, values: Symbol, has_probabilities: bool) -> Answers:
     """Return the outputs of a linear classifier of scikit-learn, from its decision values."""
     classes, is_one = np.asarray(model.classes_), values.shape[1] == 1
-    if values.shape[1] != (1 if len(classes) == 2 else len(classes)) or np.ndim(classes) != 1:
+    by_label = getattr(model, "_label_binarizer", None)  # whose classes are the numbers of labels if there are several
+    several = by_label is not None and by_label.y_type_.startswith("multilabel")
+    if several or values.shape[1] != (1 if len(classes) == 2 else len(classes)) or np.ndim(classes) != 1:
         raise NotExportedError(f"{type(model).__name__} of several labels per row is not exported")
     places = xp.astype(values[:, 0] > 0.0, np.int64) if is_one else xp.argmax(values, axis=1)
     found = {"label": labels(classes, places), "decision_values": values[:, 0] if is_one else values}
