@@ -435,7 +435,27 @@ class Kernel(ABC):
         dict of ndarray
             For every field that is a positive number or one number per column, by its name as in ``get_params``.
         """
-        return self.fields_that_stretch(self.column_gradients(X, Y, weights)) if self.scale_powers else {}
+        stretching = self.fields_that_stretch(self.column_gradients(X, Y, weights)) if self.scale_powers else {}
+        return stretching | self.other_field_gradients(X, Y, weights)
+
+    def other_field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Compute the derivatives of :meth:`field_gradients` for the fields that do not rescale rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples_X, n_features)
+            Dense rows in float64.
+        Y : ndarray of shape (n_samples_Y, n_features)
+            Dense rows in float64.
+        weights : ndarray of shape (n_samples_X, n_samples_Y)
+            The weights of the pairs.
+
+        Returns
+        -------
+        dict of ndarray
+            The derivatives, by the names of fields.
+        """
+        return {}
 
     def fields_that_stretch(self, columns: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return the derivatives with respect to fields that rescale rows, given :meth:`column_gradients`.

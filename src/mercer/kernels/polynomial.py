@@ -112,11 +112,11 @@ class Polynomial(LearnedBandwidth, DotProduct):
     def of_tensor(self, t: Any) -> Any:
         return t.mul_(float(self.gamma)).add_(float(self.coef0)).pow_(self.degree)
 
-    def field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        found = super().field_gradients(X, Y, weights)
-        if self.coef0 > 0.0:
-            found["coef0"] = np.asarray((weights * self.slope(inner_products(X, Y))).sum() * self.coef0 / self.gamma)
-        return found
+    def other_field_gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        if not self.coef0 > 0.0:
+            return {}
+        of_products = (weights * self.slope(inner_products(X, Y))).sum()
+        return {"coef0": np.asarray(of_products * self.coef0 / self.gamma)}
 
     def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         base = float(self.gamma) * t + self.coef0

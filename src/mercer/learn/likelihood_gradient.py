@@ -42,9 +42,10 @@ class LikelihoodGradient(NamedTuple):
     alpha : float
         With respect to the logarithm of alpha.
     fields : dict of ndarray
-        With respect to the logarithms of the kernel's fields, by their names in ``kernel_.get_params()``: numbers, or
-        one number per column. For sums and products of kernels, they are available only with landmarks; the fields of
-        compositions, such as ``f.of(k)``, and the ``nu`` of a Matern kernel are not among them.
+        With respect to the logarithms of the kernel's positive fields, by their names in ``kernel_.get_params()``:
+        numbers, or one number per column. For sums and products of kernels, and for the ``coef0`` of a polynomial, they
+        are available only with landmarks; the fields of compositions, such as ``f.of(k)``, and the ``nu`` of a Matern
+        kernel are not among them.
     columns : ndarray of shape (n_prepared_columns,)
         With respect to the logarithms of factors by which prepared columns are multiplied.
     """
@@ -126,8 +127,10 @@ def likelihood_gradient(
         nonlocal columns
         here = kernel.column_gradients(X, landmarks, weights)
         columns = columns + here
-        stretches = bool(kernel.scale_powers)
-        of_fields = kernel.fields_that_stretch(here) if stretches else kernel.field_gradients(X, landmarks, weights)
+        if kernel.scale_powers:
+            of_fields = kernel.fields_that_stretch(here) | kernel.other_field_gradients(X, landmarks, weights)
+        else:
+            of_fields = kernel.field_gradients(X, landmarks, weights)
         for name, found in of_fields.items():
             fields[name] = fields.get(name, np.zeros(())) + found
 
