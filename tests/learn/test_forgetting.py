@@ -86,6 +86,43 @@ def test_a_window_that_slides(decay):
     np.testing.assert_allclose(model.coef_, last.coef_, rtol=0.0, atol=1e-10 * np.abs(last.coef_).max())
 
 
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+def test_only_rows_that_were_learned_from_can_be_forgotten(kind):
+    """Otherwise the coefficients would be those of sums that no rows have."""
+    X, y, _ = stream()
+    labels, classes = [targets(kind, one) for one in y], {} if kind == "regressor" else {"classes": ["down", "up"]}
+    model = machine(kind)
+    for rows, known in zip(X, labels, strict=True):
+        model.partial_fit(rows, known, **classes, decay=0.9)
+    before = model.coef_.copy()
+    never = "cannot be forgotten if they were not learned from"
+    with pytest.raises(ValueError, match=never):  # their weight is 0.9 ** 5 by now
+        model.forget(X[0], labels[0])
+    with pytest.raises(ValueError, match=never):
+        model.forget(X[0] + 1.0, labels[0], np.full(ROWS, 0.9**5))
+    if kind == "regressor":
+        with pytest.raises(ValueError, match=never):
+            model.forget(X[0], labels[0] + 9.0, np.full(ROWS, 0.9**5))
+    np.testing.assert_array_equal(model.coef_, before)
+    model.forget(X[0], labels[0], np.full(ROWS, 0.9**5))
+    with pytest.raises(ValueError, match=never):  # twice
+        model.forget(X[0], labels[0], np.full(ROWS, 0.9**5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_all_rows_but_a_few_are_forgotten(dtype):
+    """What is left of the sums has hardly any digits, and still no rows are taken for strangers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)).astype(dtype)
+    y = 1e3 + np.sin(X[:, 0])
+    for left in (3, 30):
+        model = machine("regressor").partial_fit(X, y)
+        for first in range(left, len(X), 500):
+            model.forget(X[first : first + 500], y[first : first + 500])
+        assert model.statistics_.rows[0] == left
+        assert np.abs(model.predict(X[:left]) - y[:left]).max() < 1.5
+
+
 def test_old_rows_are_forgotten_where_the_truth_has_changed():
     X, y, _ = stream()
     errors = {}

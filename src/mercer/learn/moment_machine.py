@@ -56,6 +56,8 @@ Matrix = NDArray[np.float64]
 PREPARATIONS = (OPEN, None)
 LEARNED = "learned"
 COLUMNS = (OPEN, LEARNED, None)
+NEVER_SEEN = 1e-6
+"""How far below 0 the second moments that forgotten rows leave may be, as a share of the largest ones before."""
 Factor = tuple[Matrix, bool]
 Sample = tuple[NDArray[Any], Matrix, Matrix]
 """Features, targets and weights of some rows."""
@@ -469,7 +471,8 @@ class MomentMachine(ColumnEffects, ABC):
         y : array-like or None, default=None
             Their targets, as they were given before. None if X is a table, which has its own.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Their weights, as they were given before.
+            The weights that they have by now: those that were given before, times the ``decay`` of every later call of
+            ``partial_fit``.
 
         Returns
         -------
@@ -484,7 +487,14 @@ class MomentMachine(ColumnEffects, ABC):
                 f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten, because only "
                 f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
             )
-        self._renew(*summed(held, self._precision, less, precision, sign=-1.0), rows.passes.report)
+        left, precision = summed(held, self._precision, less, precision, sign=-1.0)
+        rounding = left.rounding(precision) + NEVER_SEEN * held.largest()
+        if not left.are_of_rows(rounding, NEVER_SEEN * np.diag(held.squares)):
+            raise ValueError(
+                "rows cannot be forgotten if they were not learned from, with these targets and weights: no rows have "
+                "the sums that would be left; the weight of rows includes the decay of later calls of partial_fit"
+            )
+        self._renew(left, precision, rows.passes.report)
         return self
 
     @available_if(can_add_rows)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._array import is_foreign
@@ -162,6 +163,20 @@ class Moments(NamedTuple):
         """
         largest = self.largest()
         return max(EPS, eps * min(1.0, rounded / largest)) if largest > 0.0 else eps if rounded else EPS
+
+    def are_of_rows(self, rounding: float, target_rounding: Matrix) -> bool:
+        """Return whether rows of positive weight can have these moments.
+
+        Those of features and targets, about their means, then have no negative eigenvalues beyond these errors.
+        """
+        about = self.centred(True)
+        about.gram[np.diag_indices_from(about.gram)] += rounding
+        try:
+            factor = scipy.linalg.cholesky(about.gram.T, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return False
+        explained = scipy.linalg.solve_triangular(factor, about.cross, lower=True, check_finite=False)
+        return bool((np.diag(about.squares) - (explained**2).sum(axis=0) >= -target_rounding).all())
 
     def centred(self, intercept: bool) -> Centred:
         """Return moments about the means, or unchanged if there is no intercept."""
