@@ -107,7 +107,7 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
     "back_to_top_button": True,
-    "pygments_light_style": "tango",
+    "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "monokai",
 }
 html_sidebars = {"changelog": [], "benchmarks": [], "papers": [], "index": []}
