@@ -1,4 +1,4 @@
-"""The reference: a page for every public name, made of what the packages export, and links that find these pages."""
+"""The reference: a page for every public name that a package exports, and links to these pages."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import mercer
 PACKAGES = {
     "mercer": "What most programs need: every map, the two learners, and functions around them.",
     "mercer.kernels": "Kernels, their algebra, and `parse`, which reads them from text.",
-    "mercer.learn": "Learners beside the regressor and the classifier.",
+    "mercer.learn": "All learners except the regressor and the classifier.",
     "mercer.stats": "Tests of two samples and of independence.",
-    "mercer.data": "Tables of rows from files, from memory and from code of your own.",
+    "mercer.data": "Tables of rows from files, from memory and from your own code.",
     "mercer.choose": "How maps, widths and learners are chosen; certificates and diagnoses.",
     "mercer.persist": "Model files, checkpoints and long runs.",
     "mercer.report": "Reports and comparisons, as values and as pages.",
-    "mercer.bounds": "Guarantees of the papers, corrected where they do not hold.",
+    "mercer.bounds": "Guarantees from the literature, corrected where they do not hold.",
     "mercer.gpu": "Precision of arithmetic on a GPU.",
 }
-"""Those with pages, in the order of the index; others that `mercer` exports follow."""
+"""The packages with pages, in the order of the index; others that `mercer` exports follow."""
 
 
 def packages() -> dict[str, str]:
@@ -121,11 +121,16 @@ HOOKS = frozenset((
     "width_for",
 ))
 # fmt: on
-"""Methods of estimators that other packages of Mercer call: the reference is for users, who do not."""
+"""Methods of estimators that only other packages of Mercer call, so the reference leaves them out."""
 
 
 def skip(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: Any) -> bool | None:
-    """Leave out hooks, methods that scikit-learn gives every estimator, and classes that are attributes of a class."""
+    """Leave out hooks, methods that scikit-learn gives every estimator, and classes that are attributes of a class.
+
+    Fields of named tuples are described by the class, and ``count`` and ``index`` belong to every tuple.
+    """
+    if type(thing).__name__ == "_tuplegetter" or getattr(thing, "__objclass__", None) is tuple:
+        return True
     if isclass(thing) or (what == "class" and name in HOOKS and is_method_of_estimator(thing)):
         return True
     home = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", "")
@@ -133,9 +138,9 @@ def skip(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: 
 
 
 def is_method_of_estimator(thing: Any) -> bool:
-    """Whether a method or property is defined by a map or a learner, and not, say, by a table.
+    """Return whether a method or property is defined by a map or a learner rather than, for example, a table.
 
-    Constants of a class do not know where they are defined; only maps and learners have some with the names of hooks.
+    Constants of a class do not say where they are defined; only maps and learners have some with the names of hooks.
     """
     if thing is None or isinstance(thing, (bool, str, tuple)):
         return True
@@ -147,11 +152,11 @@ LINKED = ("mercer", "mercer.kernels", "mercer.learn", "mercer.stats")
 """Packages whose classes are linked wherever a page names them."""
 
 ALSO_ELSEWHERE = ("KernelPCA",)
-"""Names of scikit-learn too, which are linked only where the package stands before them."""
+"""Names that scikit-learn has as well; they are linked only if the name of the package precedes them."""
 
 
 def link(app: Any, tree: Any, page: str) -> None:
-    """Let names of public classes in pages lead to the reference, where they stand alone or begin a call."""
+    """Link the names of public classes on pages to the reference, if they are alone or begin a call."""
     if page.startswith("reference"):
         return
     classes = {
@@ -175,7 +180,7 @@ TRAILING = re.compile(r"(?<![\w*`:\\])([A-Za-z]\w*)_(?=[\s,.;:)\]]|$)")
 
 
 def plain(text: str) -> str:
-    """Text in which names such as ``coef_`` are no links and bars no substitutions, outside of literals."""
+    """Escape text so that, outside of literals, names such as ``coef_`` are not links and bars not substitutions."""
     parts = LITERAL.split(text)
     return "".join(
         part if number % 2 else TRAILING.sub(r"\1\\_", part).replace("|", r"\|") for number, part in enumerate(parts)
@@ -183,9 +188,9 @@ def plain(text: str) -> str:
 
 
 def escape(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Let docstrings hold names with a trailing underscore and absolute values as they are read at a prompt."""
+    """Allow docstrings to contain names with a trailing underscore, and absolute values, without escapes."""
     indent, is_doctest = -1, False
-    paragraphs: list[list[int]] = [[]]  # numbers of lines, since a literal may go on in the next line
+    paragraphs: list[list[int]] = [[]]  # numbers of lines, since a literal may continue on the next line
     for number, line in enumerate(lines):
         text = line.strip()
         depth = len(line) - len(line.lstrip())
