@@ -1,4 +1,4 @@
-# `make test` and `make demo` need Python >= 3.11, make and a C++ compiler; everything else is fetched into .venv.
+# `make test` and `make demo` need Python >= 3.11, make and a C++ compiler; everything else is installed into .venv.
 PYTHON ?= python3
 JOBS ?= 2
 SECONDS ?= 60
@@ -11,16 +11,16 @@ DOCS_NEEDS := sphinx, pydata_sphinx_theme, sphinx_gallery, sphinx_design, sphinx
 
 LOWEST_VENV := .venv-lowest
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed
-# polars is of the age of that scikit-learn, which asks for names of columns in a way that polars 2 no longer answers.
+# polars is as old as this scikit-learn, which asks for the names of columns in a way that polars 2 no longer supports.
 LOWEST := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'array-api-compat==1.9.*' 'threadpoolctl==3.1.*' 'polars==1.17.*'
 
-# The compiled objects of the editable install are kept and used again for the wheel: CMake compiles what has changed, and
-# each choice of compiler and flags has a folder of its own. The backend throws objects away when it is itself installed
-# anew, as in an isolated build, so both builds use the one in .venv.
+# The compiled objects of the editable install are kept and reused for the wheel: CMake compiles what has changed, and
+# each combination of compiler and flags has its own folder. A newly installed backend, as in an isolated build, would
+# discard the objects, so both builds use the backend in .venv.
 CORE_BUILD := build/core-$(shell echo '$(CXX) $(CXXFLAGS) $(LDFLAGS)' | cksum | cut -d ' ' -f 1)
 CORE_BUILD_NEEDS := import scikit_build_core.build as backend; print(*backend.get_requires_for_build_editable())
 
-# Tests of one row of tests/tables.py stay on one worker, so that what it draws is drawn once.
+# Tests of the same row of tests/tables.py run on the same worker, so that its maps are drawn only once.
 PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 
 # Without it scikit-learn's common checks skip the array API ones.
@@ -31,9 +31,9 @@ export SCIPY_ARRAY_API := 1
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make test         lint, types, tests, docstring examples, and a built wheel tried away from the source'
-	@echo 'make demo         the command line on handwritten digits: a table, a picture and two pages'
-	@echo 'make digits       the exact kernel machine against maps on growing data'
+	@echo 'make test         lint, types, tests, docstring examples, and a wheel that is built and tried elsewhere'
+	@echo 'make demo         the command line on handwritten digits: tables, a picture and two web pages'
+	@echo 'make digits       the exact kernel machine compared with maps as the data grow'
 	@echo 'make test-full    test, then test-long, sdist-test, pure-wheel-test, sanitize, mutants and fuzz'
 	@echo 'make test-long    the tests marked full: more seeds, every row of the table, every combination'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
@@ -41,29 +41,29 @@ help:
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it; sdist-test builds it from the source archive,'
 	@echo '                  pure-wheel-test without a compiler'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
-	@echo 'make mutants      break the code on purpose and see that the tests notice'
+	@echo 'make mutants      break the code on purpose and check that the tests notice'
 	@echo 'make fuzz         feed changed files to the readers; FUZZ_SECONDS=600 for longer'
 	@echo 'make gpu-check    tests and benchmarks that need a GPU, with the Python of GPU_PYTHON and the data of MERCER_DATA'
-	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
-	@echo 'make docs         the site, in build/docs/index.html: guide, gallery, theory and reference; no network when it is read'
-	@echo 'make papers       the papers'"'"' tables and figures, quickly; papers-full goes on with the full ones (hours)'
+	@echo 'make bench        times of every map and its peers (half an hour); bench-quick saves some in bench.json'
+	@echo 'make docs         the site, in build/docs/index.html: guide, gallery, theory and reference; it can be read offline'
+	@echo 'make papers       the papers'"'"' tables and figures, in quick versions; papers-full computes the full ones (hours)'
 	@echo 'make clean        remove what these targets made'
 
 INSTALL_EDITABLE = $(BIN)/python -m pip install --progress-bar on --no-build-isolation \
 	--config-settings=build-dir=$(CORE_BUILD) --editable
 
-# Installed again only when the build changed: Python files are used from src as they are.
+# Reinstalled only when the build changes: Python files are used directly from src.
 $(INSTALLED): $(BUILT_FROM)
-	@echo '== Python of its own in $(VENV)'
+	@echo '== creating a Python environment in $(VENV)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo '== fetching what Mercer needs, compiling its core and installing it in $(VENV): a minute or two, once'
+	@echo '== downloading what Mercer needs, compiling its core and installing it in $(VENV): a minute or two, once'
 	$(BIN)/python -m pip install --quiet scikit-build-core
 	$(BIN)/python -m pip install --quiet scikit-build-core $$($(BIN)/python -c '$(CORE_BUILD_NEEDS)')
 	$(INSTALL_EDITABLE) '.[dev]'
 	@touch $@
 
 $(LOWEST_INSTALLED): $(BUILT_FROM)
-	@echo '== fetching the oldest versions that Mercer takes, and installing it with them in $(LOWEST_VENV)'
+	@echo '== downloading the oldest versions that Mercer supports, and installing it with them in $(LOWEST_VENV)'
 	test -x $(LOWEST_VENV)/bin/python || $(PYTHON) -m venv $(LOWEST_VENV)
 	$(LOWEST_VENV)/bin/python -m pip install --progress-bar on --editable '.[test]' $(LOWEST)
 	@touch $@
@@ -85,7 +85,7 @@ style: $(INSTALLED)
 	$(BIN)/lint-imports
 	find src -name '*.py' | xargs $(BIN)/python -m numpydoc lint
 
-# BLAS threads of processes that fill the cores already would only wait for each other. The long tests have them.
+# With all cores busy, several BLAS threads per process would only wait for each other. The long tests have them.
 check: $(INSTALLED)
 	@echo '== tests and examples, on $(JOBS) processes: about five minutes on two idle cores'
 	OMP_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m 'not full'
@@ -93,7 +93,7 @@ check: $(INSTALLED)
 # -S keeps the editable install out of sight, which a .pth file would put before everything else; the dependencies are
 # then borrowed from .venv by path.
 define try_wheel
-	@echo '== building a wheel ($(2)) and trying it away from the source'
+	@echo '== building a wheel ($(2)) and trying it elsewhere'
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(1) $(BIN)/python -m build $(3) --outdir "$$folder/dist" . > "$$folder/log" 2>&1 || \
 		{ cat "$$folder/log"; exit 1; } && \
@@ -106,7 +106,7 @@ endef
 wheel-test: $(INSTALLED)
 	$(call try_wheel,,compiled,--wheel --no-isolation --config-setting=build-dir=$(CORE_BUILD))
 
-# As a user builds it: from the source archive, in an environment of its own, everything compiled.
+# Built as a user does: from the source archive, in a separate environment, with everything compiled.
 sdist-test: $(INSTALLED)
 	$(call try_wheel,,compiled,)
 
@@ -172,7 +172,7 @@ bench-quick: $(INSTALLED)
 
 DOCS_INSTALLED := $(VENV)/.docs-installed
 $(DOCS_INSTALLED): $(INSTALLED)
-	@echo '== fetching what builds the site'
+	@echo '== downloading what builds the site'
 	$(BIN)/python -c 'import $(DOCS_NEEDS)' 2>/dev/null || $(INSTALL_EDITABLE) '.[dev,docs]'
 	@touch $@
 

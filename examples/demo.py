@@ -33,7 +33,7 @@ COMMANDS = (
 
 
 def write_rows(path: Path, X: Any, y: Sequence[int]) -> None:
-    """Pixels and digits as CSV."""
+    """Write pixels and digits as CSV."""
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow([*(f"pixel_{row}_{column}" for row in range(8) for column in range(8)), "digit"])
@@ -41,7 +41,7 @@ def write_rows(path: Path, X: Any, y: Sequence[int]) -> None:
 
 
 def run(commands: Sequence[str], folder: Path) -> None:
-    """Every command in turn, in a folder, as if it were typed there."""
+    """Run the commands one after another, in a folder, as if they had been typed there."""
     before = Path.cwd()
     os.chdir(folder)
     try:

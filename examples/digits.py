@@ -39,7 +39,7 @@ PICTURE = Path(__file__).resolve().parents[1] / "build" / "demo" / "digits.png"
 
 
 class Split(NamedTuple):
-    """Rows and labels to learn from, and to be judged on."""
+    """Rows and labels for training and for testing."""
 
     X_train: Any
     y_train: Any
@@ -48,7 +48,7 @@ class Split(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """One machine's accuracy, seconds and kernel error; NaN where there is none."""
+    """The accuracy, times and kernel error of one machine; NaN if it has none."""
 
     accuracy: float
     train: float
@@ -57,24 +57,24 @@ class Measured(NamedTuple):
 
 
 def digits() -> Split:
-    """The digits as rows of norm 1, in a fixed split."""
+    """Return the digits as rows of norm 1, in a fixed split."""
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(normalize(X), y, test_size=0.3, stratify=y, random_state=0)
     return Split(X_train, y_train, X_test, y_test)
 
 
 def exact_machine() -> Any:
-    """The kernel machine itself."""
+    """Return the exact kernel machine."""
     return SVC(kernel="poly", degree=KERNEL.degree, gamma=KERNEL.gamma, coef0=KERNEL.coef0, C=1.0)
 
 
 def linear_machine(*steps: Any, C: float = 1.0) -> Any:
-    """A linear SVM after these steps."""
+    """Return a pipeline of these steps and a linear SVM."""
     return make_pipeline(*steps, LinearSVC(C=C, tol=0.01, dual=True, max_iter=10_000, random_state=0))
 
 
 def measure(machine: Any, split: Split) -> Measured:
-    """Train, predict, and compare."""
+    """Train a machine, predict, and compare with the truth."""
     start = time.perf_counter()
     machine.fit(split.X_train, split.y_train)
     trained = time.perf_counter()
@@ -83,7 +83,7 @@ def measure(machine: Any, split: Split) -> Measured:
 
 
 def compare(split: Split, width: int, seeds: Sequence[int]) -> dict[str, list[Measured]]:
-    """Every machine once a seed; those without randomness are repeated for their times."""
+    """Measure every machine for every seed; machines without randomness are repeated for their times."""
     results: dict[str, list[Measured]] = {EXACT: [], PLAIN: []}
     for seed in seeds:
         results[EXACT].append(measure(exact_machine(), split)._replace(error=0.0))
@@ -97,7 +97,7 @@ def compare(split: Split, width: int, seeds: Sequence[int]) -> dict[str, list[Me
 
 
 def errors(split: Split, widths: Sequence[int], seeds: Sequence[int]) -> dict[str, list[float]]:
-    """The mean kernel error over seeds, by map and width."""
+    """Return the mean kernel error over seeds, by map and width."""
 
     def one(name: str, width: int, seed: int) -> float:
         sketch = MAPS[name](KERNEL, n_components=width, random_state=seed).fit(split.X_train)
@@ -107,7 +107,7 @@ def errors(split: Split, widths: Sequence[int], seeds: Sequence[int]) -> dict[st
 
 
 def enlarge(X: Any, y: Any, rows: int, seed: int, wrong: float) -> tuple[Any, Any]:
-    """So many noisy copies of digits, labelled odd or not, a share of the labels wrong."""
+    """Return noisy copies of digits, labelled odd or even, with a share of wrong labels."""
     rng = np.random.default_rng(seed)
     chosen = rng.integers(len(X), size=rows)
     copies = np.maximum(X[chosen] + 0.03 * rng.standard_normal((rows, X.shape[1])), 0.0)
@@ -116,7 +116,7 @@ def enlarge(X: Any, y: Any, rows: int, seed: int, wrong: float) -> tuple[Any, An
 
 
 def forecast(sizes: Sequence[int], seconds: Sequence[float], size: int) -> float:
-    """The seconds at another size, if they go on growing as they did between the last two."""
+    """Extrapolate the seconds to another size from their growth between the last two."""
     if len(seconds) < 2:
         return 0.0
     before, last = sizes[len(seconds) - 2 : len(seconds)]
@@ -125,7 +125,7 @@ def forecast(sizes: Sequence[int], seconds: Sequence[float], size: int) -> float
 
 
 def grow(split: Split, sizes: Sequence[int], width: int, budget: float) -> tuple[list[Measured], list[Measured]]:
-    """The exact machine and a map on growing data; beyond the budget the exact one's time is a forecast."""
+    """Compare the exact machine and a map on growing data; beyond the budget, forecast the exact machine's time."""
     X_test, y_test = enlarge(split.X_test, split.y_test, 5000, seed=1, wrong=0.0)
     exact, mapped = list[Measured](), list[Measured]()
     for size in sizes:
@@ -140,7 +140,7 @@ def grow(split: Split, sizes: Sequence[int], width: int, budget: float) -> tuple
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns that line up, the first to the left and the others to the right."""
+    """Align columns, the first to the left and the others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     cells = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
@@ -149,7 +149,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def comparison_table(results: dict[str, list[Measured]]) -> str:
-    """Mean and standard deviation over seeds."""
+    """Format mean and standard deviation over seeds."""
 
     def cells(found: list[Measured]) -> list[str]:
         values = np.array(found) * (100, 1000, 1000, 100)
@@ -171,7 +171,7 @@ def growth_table(sizes: Sequence[int], exact: Sequence[Measured], mapped: Sequen
 
 
 def draw(path: Path, widths: Sequence[int], found: dict[str, list[float]], sizes: Sequence[int], growth: Any) -> None:
-    """Three panels: error against width, accuracy against training time, time against rows."""
+    """Draw error against width, accuracy against training time, and time against rows."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -226,7 +226,7 @@ def draw_times(panel: Any, label: str, colour: str, sizes: Sequence[int], found:
 
 
 def show(path: Path, split: Split, sizes: Sequence[int], growth: Any, widths: Sequence[int], n_seeds: int) -> None:
-    """Draw, or say what is missing for it."""
+    """Draw the picture, or say what is missing for it."""
     if find_spec("matplotlib") is None:
         print("\nNo picture: matplotlib is not installed; pip install matplotlib brings it.")
         return

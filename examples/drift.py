@@ -17,7 +17,7 @@ LEVEL = 0.01
 
 
 def batches(seed: int = 0) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Reference rows, and batches of other rows: one picture in three of the later ones is darker."""
+    """Return reference rows, and batches of others: in the later batches, one picture in three is darker."""
     rng = np.random.default_rng(seed)
     pixels = rng.permutation(load_digits().data) / 16.0
     stream = np.split(pixels[: BATCHES * ROWS], BATCHES)
@@ -40,7 +40,7 @@ def main() -> list[float]:
 
 
 def draw(found: list[float]) -> None:
-    """p-values on a logarithmic axis, and the level below which a batch is called changed."""
+    """Draw p-values on a logarithmic axis, and the level below which a batch counts as changed."""
     from matplotlib import pyplot
 
     _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")

@@ -14,11 +14,11 @@ from mercer.learn import KernelRegressor
 
 BATCHES, ROWS, WINDOW = 40, 200, 4
 HALF_LIFE = 2 * ROWS
-"""Rows after which one counts half."""
+"""The number of rows after which a row counts half."""
 
 
 def batches(seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows of two columns, and a wave whose direction turns slowly, by a quarter of a turn in all."""
+    """Return rows of two columns, and a wave whose direction slowly makes a quarter turn."""
     rng = np.random.default_rng(seed)
     stream = []
     for number in range(BATCHES):
@@ -50,7 +50,7 @@ def main() -> dict[str, list[float]]:
 
 
 def draw(errors: dict[str, list[float]]) -> None:
-    """The error of every model on each batch before it learned from it."""
+    """Return the error of every model on each batch before it learns from it."""
     from matplotlib import pyplot
 
     _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")

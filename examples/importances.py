@@ -19,7 +19,7 @@ PREMIUM = {"city": 1.0, "coast": 2.0, "country": 0.0}
 
 
 def houses(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Area, age, region and something random of houses, and their prices."""
+    """Return area, age, region and a random number for houses, and their prices."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {
@@ -44,7 +44,7 @@ def draw(importances: dict[str, float]) -> None:
 
 
 def main(n_rows: int = 2000) -> tuple[dict[str, float], np.ndarray]:
-    """Print what matters; returns the importances and the effects of the columns on three houses."""
+    """Print what matters; return the importances, and the effects of the columns on three houses."""
     X, y = houses(n_rows, seed=0)
     model = KernelRegressor("gaussian('scale')", n_components=256, random_state=0).fit(X, y)
     importances = dict(zip(X.columns, model.importances(X).tolist(), strict=True))

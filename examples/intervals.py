@@ -16,7 +16,7 @@ SPREADS = {"city": 0.1, "coast": 0.5, "country": 0.2}
 
 
 def houses(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Area, age and distance of houses, their prices and regions."""
+    """Return area, age and distance of houses, their prices and their regions."""
     rng = np.random.default_rng(seed)
     X, region = rng.uniform(size=(n_rows, 3)), REGIONS[rng.integers(0, 3, size=n_rows)]
     noise = rng.normal(size=n_rows) * np.array([SPREADS[one] for one in region])
@@ -24,7 +24,7 @@ def houses(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def main(n_rows: int = 4000) -> dict[str, tuple[float, float]]:
-    """Print how often prices are inside their intervals; returns the shares without and with groups."""
+    """Print how often prices are inside their intervals; return the shares without and with groups."""
     X, y, region = houses(n_rows, seed=0)
     new, truth, regions = houses(n_rows, seed=1)
     learner = KernelRegressor(n_components=256, random_state=0)
@@ -43,7 +43,7 @@ def main(n_rows: int = 4000) -> dict[str, tuple[float, float]]:
 
 
 def draw(found: dict[str, tuple[float, float]]) -> None:
-    """The share of prices that are inside of their intervals, by region."""
+    """Return the share of prices that are inside their intervals, by region."""
     from matplotlib import pyplot
 
     _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")

@@ -35,7 +35,7 @@ def main() -> tuple[float, float, list[float]]:
 
 
 def draw(shares: list[float]) -> None:
-    """The share of each digit that is called novel."""
+    """Return the share of each digit that is called novel."""
     from matplotlib import pyplot
 
     _, axes = pyplot.subplots(figsize=(6.5, 3.2), layout="constrained")

@@ -14,7 +14,7 @@ from mercer import KernelRegressor
 
 
 def days(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Waiting times over a day: long at noon, and then most varied too."""
+    """Return times of day and waiting times, which are longest and vary most at noon."""
     rng = np.random.default_rng(seed)
     hour = rng.uniform(6, 22, n_rows)
     usual = 5 + 10 * np.exp(-((hour - 12) ** 2) / 6) + 6 * np.exp(-((hour - 18) ** 2) / 4)

@@ -22,7 +22,7 @@ from mercer.kernels import Gaussian
 
 
 def rings(n_rows: int, seed: int, wrong: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in the plane and which ring they lie on, a share of the labels wrong."""
+    """Return points in the plane and the rings on which they lie, with a share of wrong labels."""
     rng = np.random.default_rng(seed)
     y = rng.random(n_rows) < 0.5
     angle = rng.uniform(0.0, 2.0 * np.pi, n_rows)
@@ -31,7 +31,7 @@ def rings(n_rows: int, seed: int, wrong: float) -> tuple[np.ndarray, np.ndarray]
 
 
 def seconds_and_accuracy(machine: SVC | KernelClassifier, n_rows: int) -> tuple[float, float]:
-    """Processor seconds of a fit to so many rows, and the accuracy on 2,000 others, whose labels are right."""
+    """Return the processor seconds of a fit to this many rows, and the accuracy on 2,000 others with correct labels."""
     X, y = rings(n_rows, seed=0, wrong=0.1)
     begin = time.process_time()
     machine.fit(X, y)

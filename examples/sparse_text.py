@@ -24,7 +24,7 @@ WORDS, LENGTH = 20_000, 20
 
 
 def texts(n_rows: int, seed: int) -> tuple[csr_array, np.ndarray]:
-    """Counts of words, and whether the two words that matter are both there or both missing."""
+    """Return counts of words, and whether the two words that matter are both present or both absent."""
     rng = np.random.default_rng(seed)
     words = rng.integers(2, WORDS, size=(n_rows, LENGTH))
     starts = np.arange(0, n_rows * LENGTH + 1, LENGTH)

@@ -30,7 +30,7 @@ SYLLABLES = {
 
 
 def words(n_rows: int, seed: int) -> tuple[list[str], np.ndarray]:
-    """Words of two or three syllables, one letter in ten wrong, and where they come from."""
+    """Return words of two or three syllables, with one wrong letter in ten, and their languages."""
     rng = np.random.default_rng(seed)
     origins = rng.choice(list(SYLLABLES), size=n_rows)
     made = []
@@ -50,7 +50,7 @@ def pieces(word: str) -> tuple[Counter, float]:
 
 
 def substrings(x: str, y: str) -> float:
-    """The kernel: substrings of three letters in common, between 0 and 1."""
+    """Compute the kernel from common substrings of three letters; it is between 0 and 1."""
     (left, long), (right, wide) = pieces(x), pieces(y)
     return sum(count * right[piece] for piece, count in left.items()) / (long * wide)
 

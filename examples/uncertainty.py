@@ -23,7 +23,7 @@ NOISE = 2.0
 
 
 def temperatures(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Times of a year, none of them in the gap, and noisy temperatures."""
+    """Return times of a year, none of them in the gap, and noisy temperatures."""
     rng = np.random.default_rng(seed)
     times = rng.uniform(size=2 * n_rows)
     times = times[(times < GAP[0]) | (times > GAP[1])][:n_rows]
@@ -31,19 +31,19 @@ def temperatures(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def truth(times: np.ndarray) -> np.ndarray:
-    """The temperature without noise."""
+    """Return the temperature without noise."""
     return 10.0 - 10.0 * np.cos(2.0 * math.pi * times) + 2.0 * np.sin(14.0 * math.pi * times)
 
 
 def process(kernel: Kernel) -> KernelRegressor:
-    """A Gaussian process on landmarks; the variance of the noise is the likeliest one."""
+    """Return a Gaussian process on landmarks, with the most likely variance of the noise."""
     return KernelRegressor(
         kernel, map="nystrom", n_components=128, alpha="evidence", keep_statistics=True, random_state=0
     )
 
 
 def draw(n_rows: int = 20_000) -> None:
-    """Draw some of the rows, the mean, and the band in which nine curves out of ten lie."""
+    """Draw some of the rows, the mean, and the band that contains nine curves out of ten."""
     X, y = temperatures(n_rows, seed=0)
     model = process(Gaussian(150.0)).fit(X, y)
     grid = np.linspace(0.0, 1.0, 400)[:, None]
@@ -61,7 +61,7 @@ def draw(n_rows: int = 20_000) -> None:
 
 
 def main(n_rows: int = 20_000) -> dict[str, float]:
-    """Print what the process knows; returns its figures."""
+    """Print what the process knows, and return its figures."""
     X, y = temperatures(n_rows, seed=0)
     began, found = perf_counter(), {}
     kernels = {"wide": Gaussian(5.0), "narrow": Gaussian(150.0), "rough": Matern(0.5, length_scale=0.1)}
