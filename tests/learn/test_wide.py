@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 
 import mercer
 from mercer import Nystrom, RandomFourier
@@ -538,3 +539,14 @@ def test_few_rows_are_left_out_one_by_one(loss, monkeypatch):
     assert model.calibration_.method == usual.calibration_.method == "approximate leave-one-out"
     np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X), atol=1e-3)
     np.testing.assert_allclose(model.penalty_path_.scores, usual.penalty_path_.scores, rtol=1e-3)
+
+
+def test_the_rounding_of_an_intercept_hides_no_minimum():
+    """The gradient of an intercept cannot be smaller than what one unit in its last place changes."""
+    X, y = make_blobs(centers=2, random_state=0, cluster_std=20)
+    model = KernelClassifier(
+        solver="wide", kernel="gaussian(0.001)", C=1.0, class_weight={0: 1000, 1: 0.0001}, tol=1e-15, preparation=None,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert model.convergence_.converged
+    assert model.convergence_.gap <= 1e-15

@@ -448,14 +448,21 @@ def test_machines_on_plain_kernel_values_go_on(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"map": "nystrom", "solver": "landmarks"}, pytest.param({"map": "exact"}, marks=pytest.mark.full)]
+    "arguments",
+    [
+        {"map": "nystrom", "solver": "landmarks"},
+        {"map": "nystrom", "solver": "landmarks", "C": 1e5},
+        pytest.param({"map": "nystrom", "solver": "landmarks", "C": [1.0, 1e5]}, marks=pytest.mark.full),
+        pytest.param({"map": "exact"}, marks=pytest.mark.full),
+    ],
 )
 def test_machines_on_landmarks_go_on_from_every_stage(arguments, tmp_path, monkeypatch):
-    """The first machine, the one on all landmarks and the exact one have passes of the same names."""
+    """The first machine, the one on all landmarks and the exact one have passes of the same names, and so have the
+    fits for smaller weights with which the one for a large weight begins."""
     monkeypatch.setattr("mercer.learn.fitting.landmark_fit.LEAST_PILOT", 8)
     monkeypatch.setattr("mercer.learn.fitting.exact_hinge.CANDIDATE_LANDMARKS", 24)
     X, y = problem()
-    model = KernelClassifier(Gaussian(0.3), n_components=24, C=10.0, random_state=0, **arguments)
+    model = KernelClassifier(Gaussian(0.3), n_components=24, random_state=0, **({"C": 10.0} | arguments))
     checkpoint, output, states = tmp_path / "model.checkpoint", tmp_path / "model", []
 
     def record(progress):

@@ -199,7 +199,8 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         Values below the rounding errors of the rows, 1.2e-7 in float32, have no further effect. In float32 and with a
         large C, from about 1e4, rounding can hide how close the minimum is; use rows in float64 then.
     max_iter : int, default=100
-        The largest number of Newton steps; there may be five times as many steps of conjugate gradients.
+        The largest number of Newton steps; there may be five times as many steps of conjugate gradients. On landmarks
+        and with the squared hinge, a large C is approached by way of smaller ones, with so many steps for each.
     memory : int, str or None, default=None
         The largest amount of memory for features, in bytes or as text like "2GB". Features that fit are kept between
         passes; otherwise they are computed again in every pass. None means a quarter of the machine's memory. Kernel

@@ -79,6 +79,9 @@ class Loss(ABC):
     is_quadratic: ClassVar[bool] = False
     """Whether curvatures are the same everywhere, so that one Newton step is sufficient."""
 
+    has_idle_rows: bool = False
+    """Whether rows whose decision values are good enough have no curvature."""
+
     @abstractmethod
     def value(self, F: Values) -> NDArray[np.float64]:
         """Return the loss, one number per task."""
@@ -106,6 +109,11 @@ class Loss(ABC):
     def weights(self, F: Values) -> Values:
         """Return the weights of the rows as a column."""
         return self.beside(F, self.weight)[:, None]
+
+    def mean_weight(self) -> float:
+        """Return the mean weight of the rows that have any."""
+        weight = self.weight[self.weight > 0.0]
+        return float(weight.mean()) if len(weight) else 0.0
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
         """Return the same loss with the weight of every row multiplied by ``factor``."""

@@ -22,12 +22,16 @@ class SideBySide(Loss):
         self.columns = [slice(end - loss.n_columns, end) for end, loss in zip(ends, losses, strict=True)]
         self.n_columns = ends[-1]
         self.tasks = np.repeat(np.arange(len(losses)), [loss.n_columns for loss in losses])
+        self.has_idle_rows = any(loss.has_idle_rows for loss in losses)
         firsts = [columns.start for columns in self.columns]
         self.problems = np.concatenate([first + loss.problems for first, loss in zip(firsts, losses, strict=True)])
 
     def _each(self, name: str, F: Values) -> list[Any]:
         """Return the results of every loss for its own columns."""
         return [getattr(loss, name)(F[:, columns]) for loss, columns in zip(self.losses, self.columns, strict=True)]
+
+    def mean_weight(self) -> float:
+        return max(loss.mean_weight() for loss in self.losses)
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
         return SideBySide([loss.scaled(factor) for loss in self.losses])

@@ -13,6 +13,8 @@ from .row_values import Values, clipped, weighted_sums
 class SquaredHinge(ClassLoss):
     """The function max(0, 1 - y f)^2, one class against the rest."""
 
+    has_idle_rows = True
+
     def _excess(self, F: Values) -> Values:
         return clipped(1 - self.signed(F) * F, 0, None)
 

@@ -34,7 +34,8 @@ class DeviceRoot(CoefficientChange):
     def __init__(self, device: Device, gram: Tensor, precision: float):
         self.device = device
         count, diagonal = len(gram), gram.diagonal().clone()
-        added = max(ROUNDING * precision, count * float(np.finfo(np.float64).eps)) * (float(diagonal.mean()) or 1.0)
+        self.mean_diagonal = float(diagonal.mean())
+        added = max(ROUNDING * precision, count * float(np.finfo(np.float64).eps)) * (self.mean_diagonal or 1.0)
         for _ in range(TRIES):
             gram.diagonal().copy_(diagonal + added)
             try:

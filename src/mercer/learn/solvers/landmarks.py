@@ -16,6 +16,7 @@ along the way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,15 @@ INNER_STEPS = 12
 """The number of conjugate gradient steps per Newton step, half of the maximum: active rows change before more would pay
 off."""
 QUADRATIC_FORCING = 1e-3
+MODERATE, GROWTH = 100.0, 10.0
+"""The strength of the loss with which a fit starts, and the factor by which it grows up to the given one."""
+ROUGHLY = 0.01
+"""The tolerance of solutions for smaller weights."""
+ALWAYS_SPARED = 2.0**26
+"""The memory for Hessians, in bytes, that a fit may take whatever its limit for kernel values, so that this limit does
+not change the bits of small problems."""
+SHORT = 0.1
+"""A step whose best length is below this share led in a poor direction; the next one gets fresh Hessians."""
 CHANGED = 2.0
 """The preconditioner is computed again when the curvature per landmark has changed by this factor."""
 
@@ -52,6 +62,8 @@ class CoefficientChange:
     """The change between coefficients w of features and alpha of kernel values, w = T' alpha, on any processor."""
 
     factor: Triangular | DeviceTriangular
+    mean_diagonal: float
+    """The mean kernel value of a landmark with itself."""
 
     def coefficients(self, W: Matrix) -> Matrix:
         """Return alpha = T^-T w; rows after the landmarks, such as intercepts, are kept."""
@@ -91,7 +103,8 @@ class LandmarkRoot(CoefficientChange):
 
     def __init__(self, gram: Matrix, precision: float, n_jobs: int | None):
         count, diagonal = len(gram), np.diag(gram).copy()
-        added = max(ROUNDING * precision, count * np.finfo(np.float64).eps) * float(diagonal.mean() or 1.0)
+        self.mean_diagonal = float(diagonal.mean())
+        added = max(ROUNDING * precision, count * np.finfo(np.float64).eps) * (self.mean_diagonal or 1.0)
         upper = gram.T  # the factor overwrites only the lower half, so that the upper one allows another attempt
         for _ in range(TRIES):
             gram[np.diag_indices(count)] = diagonal + added
@@ -108,7 +121,7 @@ class LandmarkRoot(CoefficientChange):
         self._single: Triangular | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"factor": self.factor, "_gram": None, "_single": None}  # the others are made again where they are used
+        return self.__dict__ | {"_gram": None, "_single": None}  # which are made again where they are used
 
     def single(self) -> Triangular:
         """Return T in float32: half the memory traffic, for products whose errors the next Newton step corrects."""
@@ -237,8 +250,17 @@ class LandmarkNewton(Newton):
 
     At first, the landmarks' own kernel matrix replaces the Hessian in the preconditioner, as if all rows were like
     landmarks and had equal curvature. If only a few rows count in the end, this is a poor approximation, and Newton
-    steps end too early. When the products in such steps have cost as much as the Hessians of all columns would, the
-    Hessians are computed.
+    steps end too early or in the wrong direction. When the products in such steps have cost as much as the Hessians of
+    all columns would, the Hessians are computed.
+
+    If the weight of the loss is large and rows without curvature do not count, the best direction changes with every
+    row that starts or stops to count, and a step from far away may change thousands of them. Such a problem is solved
+    for a moderate weight first, which then grows; few rows change from one weight to the next.
+
+    The estimate is used only if the quadratic model holds over a whole step: the best length of the last step, or of
+    the step that is left, is about 1. Where the preconditioner overestimates the Hessian, what is left of the gradient
+    looks too small, by a factor that the conjugate gradients themselves tell. They tell it only after some steps, so
+    that estimates with the Hessians of an earlier point are not used either.
 
     Parameters
     ----------
@@ -259,16 +281,58 @@ class LandmarkNewton(Newton):
         self.unfinished = 0
         """Products with all rows in steps that ended too early."""
         self.takes_hessians = False
+        self.solved = 0.0
+        """The strength of the loss of the last solution, from which the next one starts."""
         if loss.is_quadratic:  # a single, accurate step is sufficient
             self.forcing = QUADRATIC_FORCING
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        steps = 0
         with single_threaded_blas():  # our own threads run in parallel, so that bits do not depend on their number
-            return super().minimise(tol, max_iter, start)
+            for share in self.smaller_weights():
+                start, count = self.with_weight(share, max_iter, start)
+                steps += count
+            solution = super().minimise(tol, max_iter, start)
+        self.solved = self.strength
+        return solution._replace(report=solution.report._replace(n_iter=steps + solution.report.n_iter))
+
+    # -- large weights -------------------------------------------------------------------------------------------------
+
+    @property
+    def strength(self) -> float:
+        """The mean weight of rows, times the mean kernel value of a landmark with itself."""
+        return self.loss.mean_weight() * self.design.root.mean_diagonal
+
+    def smaller_weights(self) -> list[float]:
+        """Return the shares of the weight for which to solve the problem before, in increasing order."""
+        if not self.loss.has_idle_rows:
+            return []
+        strength, first = self.strength, max(MODERATE, GROWTH * self.solved)
+        count = math.ceil(math.log(max(strength / first, 1.0), GROWTH) - 0.5)  # the last factor is 3 to 30
+        return [first * GROWTH**number / strength for number in range(count)]
+
+    def with_weight(self, share: float, max_iter: int, start: Matrix | None) -> tuple[Matrix, int]:
+        """Return the solution for a smaller weight, and the number of steps that it took."""
+
+        def make() -> tuple[NDArray[Any], ...]:
+            solver = self.for_loss(self.loss.scaled(share))
+            solution = super(LandmarkNewton, solver).minimise(ROUGHLY, max_iter, start)
+            numbers = solution.report.n_iter, solver.unfinished, solver.takes_hessians, self.design.n_passes
+            return solution.W, np.array(numbers, dtype=np.int64)
+
+        checkpoint = self.design.passes.context.checkpoint
+        name = f"{self.design.n_features} landmarks, share {share:.17g} of the weight"
+        W, numbers = make() if checkpoint is None else checkpoint.settled(name, make)
+        count, self.unfinished, takes_hessians, self.design.n_passes = numbers.tolist()
+        self.takes_hessians = bool(takes_hessians)
+        self.factors, self.is_stale, self.preconditioner = None, True, None  # those of another weight
+        return W, count
+
+    # -- the preconditioner --------------------------------------------------------------------------------------------
 
     def refresh(self, F: Values) -> tuple[bool, int]:
         most = INNER_STEPS * (4 if self.loss.is_quadratic else 1)
-        if self.products_taken and self.products_taken[-1] >= 2 * most:
+        if self.products_taken and (self.products_taken[-1] >= 2 * most or not self.is_in_model):
             self.unfinished += self.products_taken[-1]
         if not self.takes_hessians and self.unfinished and self.has_room_for_hessians:
             self.takes_hessians = self.unfinished >= self.steps_worth_fresh_factors(F)
@@ -286,7 +350,7 @@ class LandmarkNewton(Newton):
     def has_room_for_hessians(self) -> bool:
         """Whether there is memory for the factors of the Hessians of all columns, and for computing them."""
         size = np.dtype(self.design.dtype).itemsize * float(self.design.width) ** 2
-        return 2.0 * (self.loss.n_columns + 1) * size <= self.design.spare_bytes
+        return 2.0 * (self.loss.n_columns + 1) * size <= max(self.design.spare_bytes, ALWAYS_SPARED)
 
     def steps_worth_fresh_factors(self, F: Values) -> int:
         h = self.preconditioning_curvature(F)
@@ -311,6 +375,13 @@ class LandmarkNewton(Newton):
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         return self.decrement(gradient, step, values)
 
+    @property
+    def is_trusted(self) -> bool:
+        return super().is_trusted and (self.is_fresh or not self.takes_hessians)
+
+    def learn_from(self, length: Matrix, seemed_last: bool) -> None:
+        self.is_stale = self.is_stale or seemed_last or bool((length < SHORT).any())
+
     # -- what is to come, and a run that ends early --------------------------------------------------------------------
 
     def factor_works(self) -> list[Work]:
@@ -323,13 +394,15 @@ class LandmarkNewton(Newton):
     def state(self) -> tuple[Values, ...]:
         numbers, *factors = super().state()
         last = self.products_taken[-1] if self.products_taken else 0
-        mine = self.curvature, float(self.unfinished), float(self.takes_hessians), float(last)
-        return np.concatenate([mine, numbers]), *factors
+        mine = self.curvature, float(self.unfinished), float(self.takes_hessians), float(last), float(self.is_in_model)
+        return np.concatenate([mine, self.ratios, numbers]), *factors
 
     def restore(self, numbers: Values, *different: Values) -> None:
-        curvature, unfinished, takes_hessians, last = numbers[:4].tolist()
-        super().restore(numbers[4:].astype(np.int64), *different)
+        curvature, unfinished, takes_hessians, last, is_in_model = numbers[:5].tolist()
+        self.ratios, theirs = np.split(numbers[5:], [self.loss.n_columns])
+        super().restore(theirs.astype(np.int64), *different)
         self.unfinished, self.takes_hessians = int(unfinished), bool(takes_hessians)
+        self.is_in_model = bool(is_in_model)
         if last > 0.0:
             self.products_taken = [int(last)]
         if curvature > 0.0 and not self.takes_hessians:  # without a step, there was no preconditioner
@@ -337,7 +410,8 @@ class LandmarkNewton(Newton):
 
     def take_over(self, *carried: Values) -> None:
         self.restore(*carried)
-        self.products_taken = []
+        self.products_taken, self.is_in_model, self.solved = [], False, self.strength
+        self.ratios = np.ones(self.loss.n_columns)
 
 
 class LandmarkHessians(Newton):

@@ -53,6 +53,10 @@ FARTHEST = 1e3
 GOOD_SLOPE = 1e-4
 """A full step is accepted if the slope at its end is below this share of the slope halfway."""
 SEARCH_STEPS = 60
+WHOLE = 0.5
+"""The largest difference from 1 of the length of a step that counts as the whole step."""
+FORGETTING = 2.0
+"""The factor by which the ratio of a Hessian to a preconditioner that was found in an earlier step may have grown."""
 NARROW = 1e-9
 """Two lengths that bracket a change of sign count as one if their relative difference is below this value."""
 LEVEL = 1e-8
@@ -128,15 +132,20 @@ class Newton:
         self.loss = loss
         self.factors = factors
         self.is_stale = factors is None
+        self.is_fresh = False
+        """Whether the last step was preconditioned by Hessians at its own start."""
         self.ridge = np.ones((design.width, 1))
         self.ridge[design.n_features :] = 0.0  # the intercept is free
         self.gaps: list[float] = []
         self.products_taken: list[int] = []
         """The number of conjugate gradient steps in every Newton step."""
         self.steps_to_come = 0.0
+        self.is_in_model = False
+        """Whether the best length of the last step was about 1, as the quadratic model predicts."""
+        self.ratios = np.ones(loss.n_columns)
+        """How many times the Hessian of every column is as large as its preconditioner where it is the smallest."""
         self.left_over: Matrix | None = None
-        """The remaining gradient of the last step's model, in the preconditioner's norm, if the step ended too early.
-        """
+        """The remaining gradient of the last step's model, in the norm of the inverse Hessian, approximately."""
         together = loss.problems[:, None] == loss.problems
         alone = together.sum(axis=1) == 1
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
@@ -148,6 +157,7 @@ class Newton:
         """
         other = copy(self)
         other.loss, other.gaps, other.products_taken, other.tells_objective = loss, [], [], False
+        other.is_in_model, other.ratios = False, np.ones(loss.n_columns)
         other.factors = None if self.is_stale else self.factors
         other.is_stale = other.factors is None
         return other
@@ -189,12 +199,17 @@ class Newton:
                     break
             step = self.step(F, gradient, self.reach(W, F))
             gap = self.estimated_gap(gradient, step, values)
-            if gap <= tol:
+            if gap <= tol and self.is_trusted:
                 best = W
                 break
             self.expect([Work("decision values", self.product_work)])
             V = design.row_values(design.kept("decision values", design.decision_values, step, "decision values"))
             length = self.length(F, V, W, step)
+            self.is_in_model = bool((np.abs(length - 1.0) <= WHOLE).all())
+            if gap <= tol and self.is_trusted:
+                best = W
+                break
+            self.learn_from(length, gap <= tol)
             W = W + length * step
             F = F + beside(F, length) * V
             self.keep(W, F, objectives)
@@ -243,17 +258,28 @@ class Newton:
         """Return an upper bound of the relative distance from the minimum; the largest of several tasks.
 
         The slopes of the loss are a point of the dual problem, and half the squared norm of the gradient is the
-        distance between the two objectives there. This holds for intercepts with gradient 0; their tiny remaining
-        gradient is multiplied by the largest possible distance of an intercept from its best value.
+        distance between the two objectives there. This holds for intercepts with gradient 0. What remains of their
+        gradient beyond the rounding errors of decision values is multiplied by the largest possible distance of an
+        intercept from its best value.
         """
         bound = self.distance(gradient)
         if self.design.intercept:
-            bound = bound + self.by_task((np.abs(gradient[-1]) * self.reach(W, F))[None])
+            reach = self.reach(W, F)
+            rounding = float(np.finfo(self.design.dtype).eps) * reach * column_sums(self.loss.curvature(F))
+            bound = bound + self.by_task((np.maximum(np.abs(gradient[-1]) - rounding, 0.0) * reach)[None])
         return largest_share(bound, values)
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         """Return the gap estimated from a step that is found but not taken; infinite if only a bound counts."""
         return np.inf
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the estimated gap can be trusted."""
+        return self.is_in_model
+
+    def learn_from(self, length: Matrix, seemed_last: bool) -> None:
+        """Prepare for the step after one with these best lengths, which seemed to be the last one or not."""
 
     def decrement(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         """Return the relative decrease that the quadratic model still allows; the largest of several tasks.
@@ -372,6 +398,8 @@ class Newton:
         goal, negligible = self.forcing**2 * energy, np.maximum(FOUND * energy, np.finfo(np.float64).tiny)
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
         rows, fallen = nonzero_rows(self.loss.curvature(F)), np.zeros_like(energy)
+        lengths: list[Matrix] = []
+        shares: list[Matrix] = []
         self.left_over = None
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < most:
@@ -392,20 +420,26 @@ class Newton:
             if not (np.isfinite(following).all() and is_finite(further)):
                 break  # this precision cannot resolve the Hessian; the current result is a valid step
             step = further
+            lengths.append(length)
             # A preconditioner from another point may overestimate the curvature in some directions, and make the
             # remaining gradient there look small. The decrease of the model must therefore be small too (Nash and
             # Sofer, Assessing a search direction within a truncated-Newton method, 1990).
             fallen = fallen + length * energy
+            self.left_over = left_over[None]
             is_near = (following <= goal).all()
             if is_near and (self.loss.is_quadratic or (taken * length * energy <= SLOWED * fallen).all()):
                 break
-            self.left_over = None if is_near else left_over[None]
             energies.append(float(following.max()))
             share = following / np.where(is_open, energy, 1.0)
+            shares.append(share)
             direction = turned + beside(step, share) * direction
             if not is_open.all():
                 direction = beside(step, is_open) * direction
             energy = following
+        found = least_ratios(lengths, shares)
+        self.ratios = found if is_fresh else np.minimum(found, FORGETTING * self.ratios)
+        if self.left_over is not None:
+            self.left_over = self.left_over / self.ratios
         self.is_stale = taken > worth
         self.products_taken.append(taken)
         return np.asarray(to_numpy(step))
@@ -449,10 +483,10 @@ class Newton:
 
         Returns whether it is new, and how many steps of conjugate gradients would take as long as another one.
         """
-        is_fresh, worth = self.is_stale, self.steps_worth_fresh_factors(F)
-        if is_fresh:
+        self.is_fresh, worth = self.is_stale, self.steps_worth_fresh_factors(F)
+        if self.is_fresh:
             self.factors = self.fresh_factors(F)
-        return is_fresh, worth
+        return self.is_fresh, worth
 
     def steps_worth_fresh_factors(self, F: Values) -> int:
         """Return how many steps of conjugate gradients take as long as fresh factors."""
@@ -538,6 +572,25 @@ def largest_share(bounds: Matrix, values: Matrix) -> float:
     """Return the largest of the bounds on the objectives of tasks, each relative to its own objective."""
     share = bounds / np.where(values > 0.0, values, 1.0)
     return float(share.max()) if np.isfinite(share).all() else np.inf
+
+
+def least_ratios(lengths: list[Matrix], shares: list[Matrix]) -> Matrix:
+    """Return how many times Hessians are as large as their preconditioners where they are the smallest, at most 1.
+
+    Conjugate gradients are Lanczos' method, whose tridiagonal matrix follows from the ``lengths`` of the steps and from
+    the ``shares`` of the directions before that new directions keep. Its smallest eigenvalue approaches the smallest
+    one of the preconditioned Hessian from above, one for every column.
+    """
+    least = np.ones(len(lengths[0]) if lengths else 1)
+    for column in range(len(least)):
+        inverses = [1.0 / length[column] for length in lengths if length[column] > 0.0]
+        kept = [share[column] for share in shares[: len(inverses) - 1]]
+        if inverses:
+            diagonal = np.array(inverses)
+            diagonal[1:] += np.array(kept) * diagonal[:-1]
+            beside_it = np.sqrt(kept) * inverses[: len(kept)]
+            least[column] = min(1.0, scipy.linalg.eigvalsh_tridiagonal(diagonal, beside_it)[0])
+    return np.maximum(least, float(np.finfo(np.float32).eps))
 
 
 def zero_between(
