@@ -120,6 +120,20 @@ def test_frames_have_one_entry_per_level_and_none_at_gaps():
     assert (explained[:, 2] == 0.0).all()
 
 
+@pytest.mark.parametrize("scale", ["standard", "common", "log", "minmax", "unit", None])
+def test_gradients_of_rows_with_gaps_and_their_indicators(scale):
+    X, y = rows()
+    X = X / [1.0, 30.0, 0.02, 10.0]
+    X[np.random.default_rng(1).uniform(size=X.shape) < 0.2] = np.nan
+    given = {"missing": "indicator", "extrapolate": "free", "random_state": 0}
+    model = KernelRegressor("gaussian('scale')", n_components=60, alpha=0.1, scale=scale, **given).fit(X, y)
+    found, steps = model.gradient(X[:40]), 1e-6 * np.eye(4)
+    known = ~np.isnan(X[:40])
+    expected = np.stack([(model.predict(X[:40] + h) - model.predict(X[:40] - h)) / 2e-6 for h in steps], axis=1)
+    size = np.abs(found).max(axis=0)
+    np.testing.assert_allclose(found / size, np.where(known, expected, 0.0) / size, rtol=1e-3, atol=1e-4)
+
+
 def test_sparse_rows_have_the_gradients_of_dense_ones():
     X, y = rows()
     X = np.where(np.abs(X) > 0.5 * X.std(axis=0), X, 0.0)
@@ -177,6 +191,16 @@ def test_explanations_add_up_across_kinks():
     assert np.median(left) < 1e-3
     smooth = model.set_params(kernel=Gaussian(0.1)).fit(X, Y)
     np.testing.assert_array_equal(smooth.explain(X), smooth.explain(X, n_points=16))
+
+
+def test_explanations_that_do_not_add_up_come_with_a_warning():
+    """The decision values turn hundreds of times between the baseline and the rows."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = KernelRegressor(Gaussian(1e6), map="random_fourier", n_components=40, alpha=0.1, preparation=None)
+    model.set_params(extrapolate="free", random_state=0).fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match=r"contributions of \d rows are off by more than 5%"):
+        model.explain(X[:5], baseline=X[5:])
+    model.explain(X[:5], baseline=X[5:], n_points=16)
 
 
 def test_explanations_begin_at_the_landmarks_or_at_the_rows():

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import dense, double, to_numpy
+from .._caller import warn_caller
 from .._checks import check_whole
 from .._tiles import single_threaded_blas
 from ..data import ArrayTable, Table
@@ -44,6 +45,8 @@ N_POINTS = 16
 MOST_POINTS = 512
 COMPLETE = 1e-3
 """How far the sum of contributions may be off, as a share of their sizes, before more points are used."""
+INCOMPLETE = 0.05
+"""How far it may be off with the largest number of points before there is a warning."""
 
 
 class ColumnEffects(KernelMachine):
@@ -102,7 +105,7 @@ class ColumnEffects(KernelMachine):
         n_points : int or None, default=None
             The number of points between the baseline and a row at which gradients are computed. None means 16, doubled
             up to 512 for rows whose contributions do not add up to within a thousandth of their sizes, as with kernels
-            that have kinks.
+            that have kinks. There is a warning if that leaves contributions that are off by more than a twentieth.
 
         Returns
         -------
@@ -127,11 +130,17 @@ class ColumnEffects(KernelMachine):
         else:
             known = np.concatenate([rows for _, rows in self._parts(baseline)])
         start, parts = known.mean(axis=0), []
+        n_incomplete = 0
         for _, rows in self._parts(X):
-            away = rows - start
-            given = N_POINTS if n_points is None else n_points
-            found = self._contributions(start, away, given)
-            parts.append(self._completed(start, rows, found) if n_points is None else found)
+            found = self._contributions(start, rows - start, N_POINTS if n_points is None else n_points)
+            n_incomplete += self._complete(start, rows, found) if n_points is None else 0
+            parts.append(found)
+        if n_incomplete:
+            warn_caller(
+                f"the contributions of {n_incomplete} rows are off by more than {INCOMPLETE:.0%} of their sizes, "
+                "because the decision values vary too quickly between the baseline and these rows: scale the columns, "
+                "or give a baseline that is closer"
+            )
         return self._by_output(self._by_source(np.concatenate(parts)))
 
     def importances(self, X: Any) -> Matrix:
@@ -224,18 +233,22 @@ class ColumnEffects(KernelMachine):
             mean += share * self._slopes(start + point * away)
         return mean * away[:, None]
 
-    def _completed(self, start: Matrix, rows: Matrix, found: Matrix) -> Matrix:
-        """Return contributions with more and more points for rows where they do not add up."""
+    def _complete(self, start: Matrix, rows: Matrix, found: Matrix) -> int:
+        """Replace contributions that do not add up, using more and more points; return how many still do not."""
         at_rows, at_start = (features(self.map_.fitted_, one, 1) for one in (rows, start[None]))
         wanted, n_points = (at_rows - at_start) @ self._coefficients.T, N_POINTS
+
+        def are_off(share: float) -> NDArray[np.bool_]:
+            off = np.abs(found.sum(axis=2) - wanted)
+            return np.asarray((off > share * np.abs(found).sum(axis=2)).any(axis=1))
+
         while n_points < MOST_POINTS:
             n_points *= 2
-            off = np.abs(found.sum(axis=2) - wanted)
-            again = np.flatnonzero((off > COMPLETE * np.abs(found).sum(axis=2)).any(axis=1))
+            again = np.flatnonzero(are_off(COMPLETE))
             if not len(again):
                 break
             found[again] = self._contributions(start, rows[again] - start, n_points)
-        return found
+        return int(np.count_nonzero(are_off(INCOMPLETE)))
 
     def _by_output(self, effects: Matrix) -> Matrix:
         """Remove the axis of outputs if there is only one, for one target or two classes."""

@@ -783,24 +783,24 @@ class Preparation:
             tamed = self.tamed.of(encoded)
         rows = tamed if self.kept is None else tamed[:, self.kept]
         count = rows.shape[1]
-        found[:, slice(None) if self.kept is None else self.kept] = self._pull_scaled(rows, G[:, :count])
+        if self.indicated is not None:
+            rows = np.concatenate([rows, gaps[:, self.indicated]], axis=1)
+        found[:, slice(None) if self.kept is None else self.kept] = self._pull_scaled(rows, G)[:, :count]
         found *= slopes
         found[gaps] = 0.0
         return found
 
     def _pull_scaled(self, rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gradients before scaling, for columns without their indicators."""
-        count = rows.shape[1]
+        """Return the gradients with respect to rows before scaling, with their indicators of missing values."""
         if self.column_scales is not None:
-            G = G * self.column_scales[:count]
+            G = G * self.column_scales
         if self.scale == "unit":
             return pull_unit_rows(rows, G)
         if self.factor is None:
             return G
         if self._has_reach:
-            offset = np.zeros(count) if self.offset is None else self.offset[:count]
-            G = G * reach_slopes((rows - offset) * self.factor[:count])
-        return G * self.factor[:count]
+            G = G * reach_slopes((rows - (0.0 if self.offset is None else self.offset)) * self.factor)
+        return G * self.factor
 
     @property
     def _indicated(self) -> list[int]:
