@@ -14,7 +14,7 @@ from ..maps import FeatureMap
 from .bin_sums import BinSums
 from .mapped_rows import CHUNK_ROWS, as_columns, learn_map, map_for, mapped, refuse_other_features
 from .mmd import about_mean
-from .result import KernelTestResult
+from .result import KernelTestResult, warn_of_few
 
 Matrix = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class HSICTest:
 
     ``method="wild"`` keeps sums of products in at most 256 bins of consecutive rows, which are given random signs. This
     takes the time of a single product. It keeps the level if there are many rows (at least a few hundred), also for
-    rows that depend on the rows shortly before them.
+    rows that depend on the rows shortly before them. There is a warning if there are fewer than 32.
 
     What is learned from X does not depend on Y, and vice versa. Columns are used in their own units.
 
@@ -276,6 +276,8 @@ class HSICTest:
         self._check_prepared()
         if self._rows < 4:
             raise ValueError(f"expected at least 4 rows, found {self._rows}")
+        if self.method == "wild":
+            warn_of_few(self._rows, "use method='permutation'")
         with single_threaded_blas():
             norms = self._permuted() if self.method == "permutation" else self._signed()
         return KernelTestResult.of(norms[0], norms[1:], self.method, self._noise)

@@ -13,7 +13,7 @@ from .._tiles import single_threaded_blas
 from ..maps import FeatureMap
 from .bin_sums import BinSums
 from .mapped_rows import as_columns, learn_map, map_for, mapped, refuse_other_features
-from .result import KernelTestResult
+from .result import KernelTestResult, warn_of_few
 
 Matrix = NDArray[np.float64]
 
@@ -60,7 +60,8 @@ class MMDTest:
     has exactly its level, however many rows there are, at the cost of a few thousand.
 
     With ``method="wild"``, or if one sample is so much larger that the other would fill fewer than 32 bins of that
-    size, bins centred about their own mean are given random signs instead. This keeps the level if there are many rows.
+    size, bins centred about their own mean are given random signs instead. This keeps the level if there are many rows,
+    and there is a warning if a sample has fewer than 32.
     It also works for rows that depend on the rows shortly before them, as in a time series, if bins are longer than
     this dependence. Bins are single rows up to 2,048 rows of a sample, and have n / 2,048 to n / 1,024 rows beyond.
 
@@ -222,6 +223,8 @@ class MMDTest:
         with single_threaded_blas():
             if permutes and self.method != "wild":
                 return KernelTestResult.of(statistic, self._permuted(*largest), "permutation")
+            remedy = "permute them" if permutes else f"give at most {2 * BINS:,} of the other sample, to permute them"
+            warn_of_few(min(x.n_rows, y.n_rows), remedy)
             return KernelTestResult.of(statistic, self._signed(x, y), "wild")
 
     def _permuted(self, x: BinSums, y: BinSums) -> Matrix:
