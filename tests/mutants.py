@@ -29,9 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 NEEDED = 0.9
 PROCESSES = multiprocessing.get_context("forkserver")
 CRASHES = tuple(-code for code in (signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS))
-"""How tests end whose fault is in memory: emulated kernels stop at an access that a GPU would refuse."""
+"""How tests with a memory fault end: emulated kernels stop at an access that a GPU would refuse."""
 LOADED = ("pandas", "pyarrow.csv", "pyarrow.parquet", "pytest", "scipy.stats", "sklearn.utils.estimator_checks")
-"""Loaded once, in the process that those of the tests are forked from: it takes longer than most tests."""
+"""Modules loaded once, in the parent of the forked test processes, because loading takes longer than most tests."""
 
 
 class Mutant(NamedTuple):

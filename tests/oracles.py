@@ -165,5 +165,5 @@ def gram(kernel: Any, X: Any, Y: Any = None) -> np.ndarray:
 
 
 def label(kernel: Any) -> str:
-    """A name for tests: the repr, less the address of a Python function, which every process of a run has its own."""
+    """A name for tests: the repr without the address of a Python function, which differs between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", repr(kernel))

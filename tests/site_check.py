@@ -1,4 +1,4 @@
-"""Read the site that `make docs` built: its links lead somewhere, and it fetches nothing from outside.
+"""Check the site that `make docs` built: all links have a target, and nothing is loaded from outside.
 
 `python tests/site_check.py build/docs` prints what is wrong and counts pages; it exits with 1 where there is anything.
 """
@@ -25,7 +25,7 @@ OUTSIDE = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//")
 
 
 class Page(HTMLParser):
-    """Names of places on a page, its links, and what a browser fetches to show it."""
+    """The anchors of a page, its links, and what a browser loads to show it."""
 
     def __init__(self, text: str):
         super().__init__()

@@ -62,7 +62,7 @@ from mercer.kernels import (
 )
 
 FALSE_ALARM = 1e-6
-"""Probability that one check fails although its law holds, were the seeds drawn anew."""
+"""The probability, over random seeds, that one check fails although its law holds."""
 
 
 def quick_and_full(quick: int, full: int) -> list[Any]:

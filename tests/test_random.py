@@ -1,4 +1,4 @@
-"""The streams: reproducible, independent, uniform."""
+"""Random streams are reproducible, independent and uniform."""
 
 import itertools
 

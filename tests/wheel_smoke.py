@@ -1,4 +1,4 @@
-"""Try a wheel installed away from the source, for ``make wheel-test`` and for the wheels of a release.
+"""Try a wheel that is installed outside the source tree, for ``make wheel-test`` and for the wheels of a release.
 
 ``wheel_smoke.py FOLDER compiled|pure``; the folder ``installed`` is that of the Python that runs it.
 """

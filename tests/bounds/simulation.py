@@ -49,6 +49,6 @@ def estimates(sketch, X, seeds=SEEDS):
 
 
 def assert_at_most(events, bound):
-    """The frequency of an event, along the first axis, is within binomial error of a probability at most ``bound``."""
+    """Check that the frequency of an event, along the first axis, exceeds ``bound`` by no more than binomial errors."""
     seeds, count = len(events), np.sum(events, axis=0)
     assert np.all(binom.sf(count - 1, seeds, bound) >= FALSE_ALARM), (count / seeds, bound)

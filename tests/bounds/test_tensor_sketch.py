@@ -1,4 +1,4 @@
-"""The variance of TensorSketch, the width that it implies, and the lemmas of its paper that fail."""
+"""The variance of TensorSketch, the width that follows from it, and the lemmas of the paper that do not hold."""
 
 from __future__ import annotations
 

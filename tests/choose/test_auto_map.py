@@ -121,7 +121,7 @@ def test_what_cannot_be_met_is_refused_with_the_best_that_was_found():
 
 
 def test_fresh_rows_have_no_part_in_choice_or_fit(monkeypatch):
-    """Landmarks and the rows that verify them have nothing in common."""
+    """No landmark is among the rows that verify the map."""
     seen = []
     taken = RowsWithout.__init__
 

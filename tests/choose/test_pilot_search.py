@@ -47,7 +47,7 @@ def search(y=WAVES, task="regression", rows=X, **options):
 
 
 SMALL = {"n_components": 64, "alpha": 1e-6, "scale": "standard", "columns": None, "random_state": 0}
-"""A machine that follows every row."""
+"""A machine that overfits: it follows every row."""
 
 
 def drawn(made):
@@ -152,7 +152,7 @@ def test_rows_that_confirm_the_result_are_not_used_for_learning(monkeypatch):
 
 
 def test_time_that_is_left_goes_to_other_rows(monkeypatch):
-    """The search begins again with other rows held out, the same ones keeping the last word."""
+    """The search starts again with other held-out rows, but with the same confirmation rows."""
     made, laps = search(rounds=None, features=16, seconds=1e6), []
     searched = made._searched_through
 

@@ -1,4 +1,4 @@
-"""Sums that are extended, merged and reduced, of classifiers and of both learners with such sums."""
+"""Sums of classifiers and other learners: rows are added and removed, and sums are merged."""
 
 from __future__ import annotations
 

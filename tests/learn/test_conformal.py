@@ -192,7 +192,7 @@ def test_quantiles_are_widened_at_their_ends():
 
 
 def test_every_group_is_covered_by_its_own_rows():
-    """Targets of group "wide" scatter ten times as much: one width for all would hold few of them."""
+    """Targets of the group "wide" vary ten times as much, so intervals of one width would contain few of them."""
     rng = np.random.default_rng(0)
     X, group = rng.normal(size=(1500, 2)), np.where(rng.uniform(size=1500) < 0.3, "wide", "narrow")
     y = X[:, 0] + rng.normal(size=1500) * np.where(group == "wide", 1.0, 0.1)

@@ -1,4 +1,4 @@
-"""Solvers never claim to be closer to the minimum than they are."""
+"""Solvers never report that they are closer to the minimum than they are."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fitted(X, y, **options):
 
 @cache
 def least(classes, C, loss):
-    """The least objective that is known: the better of two long descents."""
+    """The smallest known objective, from the better of two long descents."""
     X, y = (DIGITS / 16.0), DIGIT if classes == 10 else DIGIT % 2
     return min(fitted(X, y, loss=loss, C=C, tol=tol, max_iter=60)[2] for tol in (1e-4, 1e-7))
 
@@ -107,7 +107,7 @@ def test_strong_losses_take_few_steps(C, steps, least):
 
 @pytest.mark.parametrize("C", [1e4, 1e5, 1e6])
 def test_no_step_raises_the_objective(C):
-    """The slope at a step's end is compared with that at its start; at the far end of a long step it may be huge."""
+    """The slope at the end of a step is compared with that at its start; at the end of a long step, it may be huge."""
     objectives = np.array(fitted(DIGITS / 16.0, DIGIT, C=C, max_iter=100)[0].convergence_.objectives)
     assert (np.diff(objectives) <= 1e-9 * objectives[1:]).all()
 

@@ -27,7 +27,7 @@ from .test_classifier import PROBLEMS, features, objective, problem
 
 @pytest.fixture
 def wide(monkeypatch):
-    """Every problem is treated as one with many features; the sample is a part of the rows."""
+    """Treat every problem as one with many features, with a sample of some of the rows."""
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
 
 

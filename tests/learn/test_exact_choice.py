@@ -25,7 +25,7 @@ def problem(n=60):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Make problems small and cheap: 40 features, and kernel values and factors that cost nothing."""
+    """Make problems small and cheap: 40 features, with kernel values and factors that cost nothing."""
     monkeypatch.setattr(map_choice, "LEARNER_WIDTH", 40)
     monkeypatch.setattr(choice, "FACTOR_COST", 0.0)
     monkeypatch.setattr(choice, "FEATURE_OPERATIONS", 0.0)

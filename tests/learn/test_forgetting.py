@@ -13,7 +13,7 @@ BATCHES, ROWS = 6, 80
 
 
 def stream(seed=0):
-    """Batches of rows whose targets turn around half-way."""
+    """Batches of rows whose targets change their sign half-way."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(BATCHES * ROWS, 3))
     y = np.where(np.arange(len(X)) < len(X) // 2, 1.0, -1.0) * np.sin(2.0 * X[:, 0]) + 0.1 * X[:, 1]
@@ -32,7 +32,7 @@ def targets(kind, y):
 
 
 def learned(kind, decays, weighted):
-    """A model that has seen all batches, earlier ones faded."""
+    """A model that has learned from all batches, with smaller weights for earlier ones."""
     model, classes = machine(kind), {} if kind == "regressor" else {"classes": ["down", "up"]}
     for X, y, weight, decay in zip(*stream(), decays, strict=True):
         weights = {"sample_weight": weight} if weighted else {}
@@ -88,7 +88,7 @@ def test_a_window_that_slides(decay):
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 def test_only_rows_that_were_learned_from_can_be_forgotten(kind):
-    """Otherwise the coefficients would be those of sums that no rows have."""
+    """Otherwise, the coefficients would belong to sums that no set of rows has."""
     X, y, _ = stream()
     labels, classes = [targets(kind, one) for one in y], {} if kind == "regressor" else {"classes": ["down", "up"]}
     model = machine(kind)
@@ -111,7 +111,7 @@ def test_only_rows_that_were_learned_from_can_be_forgotten(kind):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_all_rows_but_a_few_are_forgotten(dtype):
-    """What is left of the sums has hardly any digits, and still no rows are taken for strangers."""
+    """The remaining sums have hardly any correct digits, but no rows may be mistaken for ones that were never added."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3)).astype(dtype)
     y = 1e3 + np.sin(X[:, 0])

@@ -31,7 +31,7 @@ def exact(alpha, kernel=None, **given):
 
 
 def peer(scale, noise, kernel=None):
-    """scikit-learn's, with this factor of the kernel and noise."""
+    """scikit-learn's Gaussian process, with this factor of the kernel and this noise."""
     kernel = kernels.Matern(1.3, nu=1.5) if kernel is None else kernel
     return GaussianProcessRegressor(
         kernels.ConstantKernel(scale) * kernel + kernels.WhiteKernel(noise), alpha=0.0, optimizer=None
@@ -67,7 +67,7 @@ def test_the_likelihood_is_that_of_scikit_learn():
 
 
 def test_a_constant_has_a_flat_prior():
-    """The density of differences between targets, whatever their mean: a basis of vectors that add up to 0."""
+    """The density of differences between targets, whatever their mean, in a basis of vectors that add up to 0."""
     X, y = rows()
     model = exact(0.3, fit_intercept=True).fit(X, y + 1000.0)
     basis = np.linalg.qr(np.column_stack([np.ones(60), np.eye(60)[:, 1:]]))[0][:, 1:]

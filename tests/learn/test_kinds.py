@@ -1,4 +1,4 @@
-"""A column that had levels in fit and has numbers now is refused, and the other way round, wherever rows come from."""
+"""A column that had levels in fit and has numbers now is refused, and vice versa, for any kind of rows."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_losses_with_corners_do_not_depend_on_threads(loss):
 
 
 def test_a_kernel_matrix_that_is_all_but_singular_has_a_factor(monkeypatch):
-    """More is added to its diagonal until it has one: each time to the matrix as it was."""
+    """Increasing amounts are added to the diagonal of the original matrix until it has a factor."""
     monkeypatch.setattr(triangular, "BLOCK", 8)
     X = np.random.default_rng(0).uniform(size=(60, 1))
     gram = Gaussian(0.1)(X)

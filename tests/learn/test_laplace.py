@@ -59,7 +59,7 @@ def test_decision_values_are_the_log_odds_of_probabilities(classes):
 
 
 def mean_sigmoid(value, spread):
-    """By adaptive quadrature."""
+    """Compute the mean of the sigmoid by adaptive quadrature."""
 
     def part(f):
         return norm.pdf(f, value, spread) / (1.0 + np.exp(-f))

@@ -85,7 +85,7 @@ def test_derivatives_are_those_of_the_values(loss):
 
 
 def test_smoothed_losses_touch_the_loss_itself():
-    """They are below it, up to what their prices add, and prices bound it from below at every residual."""
+    """A smoothed loss exceeds the loss at most by the term of its dual variable, which bounds it from below."""
     F = np.random.default_rng(3).normal(size=(50, 3))
     for loss in (case for case in cases() if hasattr(case, "about")):
         assert (loss.excess(F) >= 0.0).all()
@@ -118,7 +118,7 @@ def own_loss(name, y, f, options):
 
 
 def dual_value(name, Z, y, alpha, options):
-    """The least objective by its dual: a quadratic programme in one price for every row, by projected coordinates."""
+    """The smallest objective from its dual, a quadratic programme with one variable per row."""
     low, high = (options["quantile"] - 1.0, options["quantile"]) if name == "quantile" else (-1.0, 1.0)
     tube = options.get("epsilon", 0.0)
     K = Z @ Z.T / alpha
@@ -153,7 +153,7 @@ TIGHT = {"maxiter": 100_000, "maxfun": 200_000, "ftol": 1e-15, "gtol": 1e-9, "ma
 
 @pytest.mark.parametrize("name", ["quantile", "epsilon_insensitive"])
 def test_losses_with_corners_against_the_dual_programme(name):
-    """Without an intercept, which would add a constraint to the dual."""
+    """There is no intercept, which would add a constraint to the dual."""
     X, y = problem(80)
     model = learner(name, tol=1e-8, fit_intercept=False).fit(X, y)
     Z = model.map_.transform(X)

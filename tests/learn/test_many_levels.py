@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:column 'name' has:UserWarning") 
 
 
 def frame(n=1500, count=600, gaps=False, kind=pd.DataFrame, seed=0):
-    """Rows of which some levels are frequent, one is in all, and most are rare; and targets that depend on them."""
+    """Rows with frequent levels, one level that is in all rows and many rare ones; targets depend on them."""
     rng = np.random.default_rng(seed)
     number = np.r_[np.arange(count), rng.integers(0, count, n - count)]
     number[rng.random(n) < 0.2] = 0
@@ -54,7 +54,7 @@ def fitted(make, X, y, most_dense, monkeypatch):
 
 
 FEW, MANY = 10_000, 1
-"""So that rows are dense, or CSR."""
+"""Choose a limit for which rows are dense, or CSR."""
 
 
 def test_rows_are_sparse_from_so_many_levels_on():
@@ -228,7 +228,7 @@ def test_bandwidths_of_the_same_rows_agree(monkeypatch):
 
 
 def models_of_every_way(make, X, y, folder):
-    """The same model from a frame, from blocks, from a file, by a run that was stored, and saved and loaded."""
+    """The same model from a frame, from blocks, from a file, from a resumed run, and after saving and loading."""
     yield make().fit(X, y)
     yield make().fit(Blocks([(X[start : start + 170], y[start : start + 170]) for start in range(0, len(X), 170)]))
     X.assign(y=y).to_csv(folder / "rows.csv", index=False)

@@ -425,7 +425,7 @@ def cells(n, kind, seed=0):
 @pytest.mark.parametrize("kind", ["sure", "noisy"])
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, lambda X: pd.DataFrame(X.astype(str)).add_prefix("c")])
 def test_tables_of_few_categories_are_learned(kind, convert):
-    """New rows are equal to known ones, whose classes need not have anything to do with those of other rows."""
+    """New rows are equal to known ones, whose classes need not be related to those of other rows."""
     X, y = cells(1600, kind)
     rows, labels = convert(X[:1200]), y[:1200]
     model = KernelClassifier(random_state=0).fit(rows, labels)
@@ -449,7 +449,7 @@ def test_copies_of_rows_are_left_out_together():
 
 
 def with_heads(n, kind, seed=0):
-    """Rows six in ten of which are one of six, with a class of their own: surely, or in nine of ten cases."""
+    """Rows of which six in ten are copies of six rows, each with its own class: always, or in nine of ten cases."""
     rng = np.random.default_rng(seed)
     X, head = rng.normal(size=(n, 5)), rng.integers(6, size=n)
     y = X[:, 0] * X[:, 1] + X[:, 2] > 0.0

@@ -15,7 +15,7 @@ from mercer.learn import KernelPCA
 
 
 def rows(n=240, seed=0):
-    """Rows about a curve, in columns of different sizes."""
+    """Rows near a curve, in columns of different sizes."""
     rng = np.random.default_rng(seed)
     t = rng.uniform(-2.0, 2.0, size=n)
     return np.stack([t, np.sin(2.0 * t), t**2], axis=1) * [1.0, 20.0, 0.1] + 0.01 * rng.normal(size=(n, 3)) + 3.0

@@ -150,7 +150,7 @@ def test_more_clusters_than_rows():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_components_on_plain_kernel_values(kernel, dtype, weighted, monkeypatch):
-    """Those of whitened features, to what float32 and the turn of sums leave of digits."""
+    """They agree with those of whitened features, up to the digits that float32 and the order of sums leave."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 4)).astype(dtype)
     weight = rng.uniform(0.0, 2.0, len(X)) if weighted else None

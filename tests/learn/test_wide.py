@@ -523,7 +523,7 @@ def test_features_are_kept_only_if_they_fit(monkeypatch, memory, held):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_few_rows_are_left_out_one_by_one(loss, monkeypatch):
-    """As with second moments: by products of rows, where the features of all have no room."""
+    """The result is that of second moments, by products of rows, if the features of all rows do not fit in memory."""
     monkeypatch.setattr(wide_newton, "BLOCK_BYTES", 0)  # so that they are made a few rows at a time
     X, _, labels = problem(60)
     given = {"map": features(100), "loss": loss, "C": [0.5, 2.0], "tol": 1e-9}

@@ -1,4 +1,4 @@
-"""Every map with default arguments is useful on typical rows."""
+"""With default arguments, every map is useful on typical rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases in which a random map is exact, or its variance can be counted out."""
+"""Cases in which a random map is exact, or its variance can be computed by enumeration."""
 
 import itertools
 

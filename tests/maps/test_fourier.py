@@ -22,7 +22,7 @@ from ..tables import quick_and_full, sample_rows
 
 GAUSSIAN = Gaussian(0.5)  # sqrt(2 gamma) = 1: distances are in units of the kernel's own length
 Z = 3.1
-"""One-sided: a gain that is not there is reported with probability 0.001."""
+"""The false-alarm rate of a one-sided test for a lower error."""
 
 
 def errors(make, deltas, n_components, seeds, **options):
@@ -49,7 +49,7 @@ def gain(better, worse):
 
 
 def directions(d):
-    """An axis, a diagonal and something in between."""
+    """Directions along an axis, along a diagonal and in between."""
     axis, between = np.eye(d)[0], np.random.default_rng(0).normal(size=d)
     return np.stack([axis, np.full(d, d**-0.5), between / np.linalg.norm(between)])
 

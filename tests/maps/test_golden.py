@@ -1,4 +1,4 @@
-"""Golden parameter files: the same seed draws the same map for ever, on every machine."""
+"""Golden parameter files: a seed always draws the same map, on every machine."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ def record(row):
 
 
 def file_of(row):
-    """The row's golden file, named after its map, kernel and options in words that every file system takes."""
+    """The golden file of a row, named after map, kernel and options in characters that any file system accepts."""
     words = row.id.replace(".of_distance(", " of-distance ").replace(".of(", " of ").replace("*", " times ")
     return FOLDER / ("-".join(re.findall(r"[\w.-]+", words.replace("+", " plus "))) + ".json")
 

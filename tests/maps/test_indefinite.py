@@ -1,4 +1,4 @@
-"""Nystrom with a function or a matrix that is not a kernel, and with kernels that rounding makes suspect."""
+"""Nystrom with functions and matrices that are not kernels, and with kernels that look so because of rounding."""
 
 import math
 import warnings

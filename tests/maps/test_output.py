@@ -1,4 +1,4 @@
-"""``transform(X, out=...)``, and entries of rows that are looked at tile by tile."""
+"""``transform(X, out=...)``, and entries of rows that are checked tile by tile."""
 
 from concurrent.futures import ThreadPoolExecutor
 

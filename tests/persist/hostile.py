@@ -11,7 +11,7 @@ from mercer.persist.safetensors import DTYPES
 
 
 class Parts:
-    """The header's entries, the description of the model and the bytes of the arrays, all open to change."""
+    """The header, the description of the model and the bytes of the arrays, all of which can be changed."""
 
     def __init__(self, data: bytes):
         length = int.from_bytes(data[:8], "little")

@@ -38,7 +38,7 @@ except OSError as error:
 
 
 def attempt(before, path):
-    """Write in another process, which does not take the time to load anything else."""
+    """Write in another process, which loads nothing else and therefore starts quickly."""
     command = [sys.executable, "-c", WRITE.format(before), str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -30,12 +30,12 @@ def kind_of(X):
 
 
 def new_rows(name, X):
-    """A few rows that a model has not seen."""
+    """Return a few rows that a model has not seen."""
     return (histograms if name == "composed" else NEW[kind_of(X)])(5, seed=1)
 
 
 def recorded(X):
-    """Rows as JSON has them."""
+    """Convert rows to JSON."""
     if isinstance(X, pd.DataFrame):
         return X.to_dict(orient="list")
     return (X.toarray() if sp.issparse(X) else X).tolist()

@@ -1,4 +1,4 @@
-"""Pipelines as files: scikit-learn's estimators around ours come back to the bit, and nothing else comes in."""
+"""Pipelines as files: scikit-learn's estimators around ours are restored to the bit, and nothing else is loaded."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .small_runs import CHUNK, ROWS, checkpoint_of, features, problem
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
 AGAIN = ("labels", "levels", "scales", "map", "features", "preconditioner", "solution")
-"""Passes that a run which goes on makes again."""
+"""The passes that a resumed run repeats."""
 
 
 def few_landmarks():
@@ -91,7 +91,7 @@ def targets(name, X, y):
 
 
 SUMS = ("ridge", "gcv", "loo", "landmarks", "pca", "novelty", "cca")
-"""Models of sums, which go on at the row where they were left."""
+"""Models based on sums, which continue at the row where they stopped."""
 
 # Other learners do the same one by one: sums, landmarks, and steps of a solver.
 ALIKE = (

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 VOID = {"meta", "br", "img", "hr", "col", "link", "input"}
 FETCHING = {"src", "srcset", "href", "xlink:href", "data", "action", "formaction", "poster", "background", "ping"}
 HOSTILE = "\"><img src=http://hostile.invalid/x.png onerror=top.a=1><script>top.b=2</script>'&amp;$\\frac{$"
-"""A name that would leave its place if it were not escaped, and that no mathematics can be made of."""
+"""A name that would break the page if it were not escaped, or if it were read as a formula."""
 
 
 class Page(HTMLParser):

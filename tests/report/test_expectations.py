@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 
 
 def heavy():
-    """Columns with heavy tails, whose far rows generalised cross-validation takes for well explained."""
+    """Columns with heavy tails, where generalised cross-validation mistakes distant rows for well explained ones."""
     rng = np.random.default_rng(1)
     X = rng.standard_t(1.2, size=(2000, 4))
     y = X[:, 0] + np.sign(X[:, 1]) * np.abs(X[:, 1]) ** 1.5 + rng.normal(size=2000)

@@ -215,7 +215,7 @@ def joining(address, name, *options):
 
 
 def marking(folder, seconds=0.0):
-    """A function of partitions that takes its time, and leaves a file named like the process that ran it."""
+    """A slow function of partitions, which leaves a file with the number of the process that ran it."""
 
     def work(part):
         (folder / str(os.getpid())).touch()
