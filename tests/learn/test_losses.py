@@ -85,7 +85,7 @@ def test_derivatives_are_those_of_the_values(loss):
 
 
 def test_smoothed_losses_touch_the_loss_itself():
-    """A smoothed loss exceeds the loss at most by the term of its dual variable, which bounds it from below."""
+    """A smoothed loss is never above the loss itself, and approaches it as the smoothing vanishes."""
     F = np.random.default_rng(3).normal(size=(50, 3))
     for loss in (case for case in cases() if hasattr(case, "about")):
         assert (loss.excess(F) >= 0.0).all()
