@@ -17,7 +17,7 @@ from typing import Any
 
 import joblib
 import threadpoolctl
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from threadpoolctl import ThreadpoolController
 
 from ._array import Array, stack_rows
@@ -244,7 +244,7 @@ def sum_in_order(
     n_jobs: int | None,
     held: int,
     after: Callable[[Any], None] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     totals: list[NDArray[Any]] | None = None,
 ) -> tuple[NDArray[Any], ...]:
     """Add up what ``work`` returns for each item, in the items' order, so that threads do not change a bit.

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 from .._tiles import n_threads
 from ..data import Table
 from ..learn.context import FitContext
@@ -112,7 +114,7 @@ class Growth:
             wider = found
         return wider
 
-    def _renewed(self, best: Candidate, loss: Loss, model: Any, fits: list[Trial]) -> tuple[Any, list[Trial]]:
+    def _renewed(self, best: Candidate, loss: Loss, model: BaseEstimator, fits: list[Trial]) -> tuple[Any, list[Trial]]:
         """Return the model with another kernel and the same width, or unchanged if that does not end in time."""
         began = self.setting.clock.spent
         try:
@@ -122,7 +124,7 @@ class Growth:
         return other, [*fits, self._fit_of(other, best, self.setting.clock.spent - began)]
 
     def _ended(
-        self, best: Candidate, loss: Loss, model: Any, fits: list[Trial], notes: list[str]
+        self, best: Candidate, loss: Loss, model: BaseEstimator, fits: list[Trial], notes: list[str]
     ) -> tuple[Any, list[Trial], list[str]]:
         """Return the model with another loss, starting from its coefficients, if there is time."""
         clock, began = self.setting.clock, self.setting.clock.spent
@@ -147,7 +149,7 @@ class Growth:
             warnings.filterwarnings("error", DEPENDENT)  # continuing would take far longer than there is time for
             return learner.fit_table(learner.table_to_fit(self.table), context)
 
-    def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:
+    def _fit_of(self, model: BaseEstimator, best: Candidate, seconds: float) -> Trial:
         loss, strength = (model.loss, model.C_) if self.task == "classification" else ("squared", model.alpha_)
         width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
         return Trial(None, *found, self.table.n_rows, width, FIT, math.nan, seconds)

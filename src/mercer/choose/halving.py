@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from .._tiles import n_threads, run_tiles
 from ..learn.context import FitContext
@@ -279,18 +280,18 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
     return Trial(one.number, *found, measure, score, seconds), determination
 
 
-def determined(learner: Any, Y: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+def determined(learner: BaseEstimator, Y: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
     """Return the share of the targets' variance that leave-one-out predictions explain, averaged over targets."""
     errors = learner.scores_[taken(learner)]
     spread = np.average((Y - np.average(Y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
     return float(np.mean(1.0 - errors[spread > 0.0] / spread[spread > 0.0])) if spread.any() else math.nan
 
 
-def accuracy(learner: Any) -> float:
+def accuracy(learner: BaseEstimator) -> float:
     """Return the share of rows whose class is predicted correctly by the fit without them."""
     return float(learner.hits_[taken(learner)])
 
 
-def taken(learner: Any) -> int:
+def taken(learner: BaseEstimator) -> int:
     """Return the position of the chosen alpha among those that a learner tried."""
     return int(np.flatnonzero(learner.alphas_ == learner.alpha_)[0])

@@ -9,8 +9,8 @@ ratios matter, which hardly differ between machines. Seconds are converted to op
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from ..kernels import Kernel
 from ..learn.estimates.time_forecast import SPEED
 from ..maps import FeatureMap
 
@@ -135,6 +135,6 @@ def work_bytes(map: FeatureMap, n_rows: int, width: int, itemsize: int) -> float
     return float(n_rows) * width * itemsize + 8.0 * squares * float(width) ** 2
 
 
-def _degree(kernel: Any) -> int:
+def _degree(kernel: Kernel) -> int:
     degree = kernel.max_degree if kernel.is_dot_product else None
     return USUAL_DEGREE if degree is None else max(1, int(degree))

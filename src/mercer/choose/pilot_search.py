@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from .._caller import without_warnings
 from .._defaults import LEARNER_WIDTH, WIDEST_LEARNER, WIDEST_SEARCHED
@@ -293,7 +294,7 @@ class PilotSearch:
         with without_warnings():
             return learner.columns_learned(learner.table_to_fit(self.table))
 
-    def _errors(self, model: Any, held: Block) -> Matrix:
+    def _errors(self, model: BaseEstimator, held: Block) -> Matrix:
         """Return how much each held-out row contributes to the error: 1 - R2, or the share of wrong predictions."""
         y = np.asarray(held.y)
         with without_warnings():
@@ -427,7 +428,7 @@ class PilotSearch:
         self._asked = best
         return found
 
-    def _answer(self, learner: Any, variant: Variant | None, trial: Trial) -> Matrix | None:
+    def _answer(self, learner: BaseEstimator, variant: Variant | None, trial: Trial) -> Matrix | None:
         """Return the confirmation rows' contributions to the error of a learner of all others; None if out of time."""
         clock = self.setting.clock
         clock.kept = self._kept(trial)
@@ -623,7 +624,9 @@ class PilotSearch:
         fit = self._trial(model, None, None, self.setting.clock.spent - began, learned)
         return Tuned(model, self.trials, [fit._replace(rows=self.table.n_rows)], notes)
 
-    def _trial(self, model: Any, number: int | None, errors: Matrix | None, seconds: float, learned: bool) -> Trial:
+    def _trial(
+        self, model: BaseEstimator, number: int | None, errors: Matrix | None, seconds: float, learned: bool
+    ) -> Trial:
         score = math.nan if errors is None else 1.0 - float(errors.sum())
         measure = HELD_OUT_ACCURACY if self.is_classes else HELD_OUT
         if self.class_weight == "balanced":

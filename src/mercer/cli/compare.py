@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from .data_options import (
 )
 from .destinations import check_destinations
 from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
+
+if TYPE_CHECKING:
+    from ..report.comparison import Comparison, Entry
 
 WIDTHS = ",".join(map(str, COMPARED_WIDTHS))
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
@@ -102,7 +105,7 @@ def as_width(text: str) -> int:
     return int(text)
 
 
-def row_of(entry: Any) -> tuple[Any, ...]:
+def row_of(entry: Entry) -> tuple[Any, ...]:
     """Return an entry to be read in 80 columns: errors with two digits, times to the millisecond."""
     from ..report.comparison import EXACT
 
@@ -114,7 +117,7 @@ def row_of(entry: Any) -> tuple[Any, ...]:
     return (name, entry.features, float(f"{entry.error:.2g}"), *times, size(entry.bytes), entry.score, between)
 
 
-def write_pictures(found: Any, plot: str | None, html: str | None) -> None:
+def write_pictures(found: Comparison, plot: str | None, html: str | None) -> None:
     """Write the picture and the page, if requested."""
     from ..persist import atomic_write
     from ..report import comparison_figure, comparison_page

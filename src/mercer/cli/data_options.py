@@ -10,12 +10,20 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from .._formats import FORMATS, format_of
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from ..choose.learner_choice import Task
+    from ..data import Table
+    from ..report.unknown_levels import UnknownLevels
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 STANDARD_INPUT = "-"
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "quantile", "epsilon_insensitive", "poisson")
 """The first three are for classifiers, and the third and all later ones for regressors."""
@@ -23,7 +31,7 @@ READING = ("format", "delimiter", "encoding", "decimal", "drop")
 """The ``reading_options`` that :func:`table_of` passes on unchanged."""
 
 
-def check_loss(loss: str | None, task: Any) -> None:
+def check_loss(loss: str | None, task: Task) -> None:
     """Refuse a loss of the other kind of prediction, and say why the rows are not of that kind."""
     losses = LOSSES[:3] if task.name == "classification" else LOSSES[2:]
     if loss in LOSSES and loss not in losses:
@@ -31,12 +39,12 @@ def check_loss(loss: str | None, task: Any) -> None:
         raise click.UsageError(f"--loss {loss} is not for {task.name}{why}")
 
 
-def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+def data_argument(function: Decorated) -> Decorated:
     """Add the argument DATA: files, folders, patterns, or - for standard input."""
     return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
 
 
-def exclude_option(function: Callable[..., Any]) -> Callable[..., Any]:
+def exclude_option(function: Decorated) -> Decorated:
     """Add the option for columns that are not features."""
     return click.option(
         "--exclude", multiple=True, callback=all_between_commas, metavar="COLUMN",
@@ -44,7 +52,7 @@ def exclude_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)  # fmt: skip
 
 
-def class_weight_option(function: Callable[..., Any]) -> Callable[..., Any]:
+def class_weight_option(function: Decorated) -> Decorated:
     """Add the option for the weights of classes."""
     return click.option(
         "--class-weight", type=click.Choice(["balanced"]),
@@ -52,7 +60,7 @@ def class_weight_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)  # fmt: skip
 
 
-def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def target_options(function: Decorated) -> Decorated:
     """Add the options for features, targets and held-out rows."""
     return _with(
         function,
@@ -79,7 +87,7 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )  # fmt: skip
 
 
-def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def gap_options(function: Decorated) -> Decorated:
     """Add the options for missing values and dates."""
     return _with(
         function,
@@ -97,7 +105,7 @@ def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )  # fmt: skip
 
 
-def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def reading_options(function: Decorated) -> Decorated:
     """Add the options for reading DATA."""
     return _with(
         function,
@@ -118,7 +126,7 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
+def _with(function: Decorated, *options: Callable[[Decorated], Decorated]) -> Decorated:
     """Add options to a function, in their order."""
     for option in reversed(options):
         function = option(function)
@@ -148,7 +156,9 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         note_dropped(table)
 
 
-def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
+def opened(
+    source: Any, format: str | None, model: BaseEstimator | None = None, keep: tuple[str, ...] = (), **options: Any
+) -> Any:
     """Return the table of files, for a model with the columns that it has learned and no others."""
     from .. import data as rows
     from ..maps.table_input import matched_columns
@@ -182,7 +192,7 @@ def note_dropped(table: Any) -> None:
         )
 
 
-def note_unknown(strange: Any) -> None:
+def note_unknown(strange: UnknownLevels | None) -> None:
     """Say how many rows have levels that were not learned, if any have."""
     if strange is not None and strange.rows:
         warnings.warn(strange.sentence, stacklevel=2)
@@ -194,7 +204,7 @@ def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
     return found is not None and FORMATS[found].has_labels
 
 
-def check_target(table: Any, target: str | None) -> None:
+def check_target(table: Table, target: str | None) -> None:
     """Raise an error if rows have no target; LIBSVM files include theirs."""
     if target is None and next(table.targets()).y is None:
         names = "" if table.names is None else f"; the columns are {', '.join(map(repr, table.names[:20]))}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from .command import Command
 from .data_options import brings_labels, check_target, data_argument, note_unknown, reading_options, table_of
 from .model_argument import loaded, model_argument
 from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_imbalance, show_json, show_scores
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
@@ -80,7 +83,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
     show_concerns(worries)
 
 
-def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:
+def roles_of(model: BaseEstimator, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:
     """Return the columns of targets and weights: the given ones, or otherwise the ones of the fit."""
     if target is None and not labelled:
         target = getattr(model, "target_name_", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,6 +40,15 @@ from .output import (
     size,
     steps,
 )
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from ..choose import AutoMap
+    from ..choose.learner_choice import Task
+    from ..data import SourceTable
+    from ..report.assessment import Assessment
+    from ..report.plan import Plan
 
 STREAMED = "features do not fit and are computed again in every pass; raise --memory to avoid this"
 
@@ -132,7 +141,7 @@ def command(data, target, weight, columns, task, holdout, memory, dask, seed, re
     """
     from time import perf_counter
 
-    from ..choose import learner_for, task_of
+    from ..choose import learner_for
     from ..learn.passes.progress_bar import fit_line
     from ..persist import train
     from ..report import assess, check_scorable, plan
@@ -149,11 +158,7 @@ def command(data, target, weight, columns, task, holdout, memory, dask, seed, re
     reading = {name: options.pop(name) for name in (*READING, "exclude")}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
-        check_target(table, target)
-        chosen = task_of(table, task)
-        check_loss(options["loss"], chosen)
-        rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
-        check_parts(rows, test, holdout)
+        chosen, rows, test = task_and_parts(table, target, task, options["loss"], holdout, seed)
         learner = learner_for(chosen.name, memory=features_share(memory), random_state=seed, **arguments(options))
         found = plan(learner, rows)
         if dry_run:
@@ -213,7 +218,7 @@ def choose_map(options: dict[str, Any], seed: int) -> None:
     )
 
 
-def chosen_by(model: Any) -> Any:
+def chosen_by(model: BaseEstimator) -> AutoMap | None:
     """Return the AutoMap of a model, or None if it has another map."""
     from ..choose import AutoMap
 
@@ -240,7 +245,7 @@ def features_share(memory: str | None) -> int | None:
     return None if memory is None else max(1, as_bytes(memory) // 2)
 
 
-def as_penalty(text: str, name: str) -> Any:
+def as_penalty(text: str, name: str) -> float | list[float] | str:
     """Return a number, several numbers that commas separate, or the rule that chooses one."""
     if text in ("auto", "gcv", "loo", "holdout", "evidence"):
         return text
@@ -252,18 +257,28 @@ def as_penalty(text: str, name: str) -> Any:
     return found if len(found) > 1 else found[0]
 
 
-def check_parts(train: Any, test: Any, holdout: float) -> None:
+def task_and_parts(
+    table: SourceTable, target: str | None, task: str, loss: str | None, holdout: float, seed: int
+) -> tuple[Task, SourceTable, SourceTable | None]:
+    """Return the task of rows, those to train on, and those that are held out; refuse arguments that do not suit."""
+    from ..choose import task_of
+
+    check_target(table, target)
+    chosen = task_of(table, task)
+    check_loss(loss, chosen)
+    train, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
     if train.n_rows == 0 or (test is not None and test.n_rows == 0):
         raise ValueError(f"--holdout {holdout:g} leaves no rows to train on or none to score: give another share, or 0")
+    return chosen, train, test
 
 
 def write_page(
     path: str,
     title: str,
-    model: Any,
-    train: Any,
-    test: Any,
-    assessed: Any,
+    model: BaseEstimator,
+    train: SourceTable,
+    test: SourceTable | None,
+    assessed: Assessment,
     times: tuple[float, float],
     sections: tuple[str, ...] = (),
 ) -> None:
@@ -284,10 +299,21 @@ def write_page(
     usage = Usage(*times, perf_counter() - started, peak, Path(title).stat().st_size)
     options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
-    told = {"scores": assessed.scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
-    told |= {"baselines": assessed.baselines, "concerns": assessed.concerns}
-    told |= {"interval": assessed.interval, "importances": assessed.importances}
-    page = training_page(title, model, train, test, **told)
+    page = training_page(
+        title,
+        model,
+        train,
+        test,
+        scores=assessed.scores,
+        studied=studied,
+        usage=usage,
+        origin=origin,
+        sections=sections,
+        baselines=assessed.baselines,
+        concerns=assessed.concerns,
+        interval=assessed.interval,
+        importances=assessed.importances,
+    )
     with atomic_write(path) as file:
         file.write(page.encode())
     if not for_machines():
@@ -299,7 +325,7 @@ def width_in_words(map: str, width: int, most: str = "") -> str:
     return f"{most}{width:,} rows with a coefficient" if map == "exact" else f"{width:,} features"
 
 
-def show_plan(found: Any, chosen: Any) -> None:
+def show_plan(found: Plan, chosen: Task) -> None:
     """Show what would be done."""
     held = f"at least {size(found.held)}, plus the map and a few blocks of rows"
     what = {
@@ -319,7 +345,7 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> None:
+def show(model: BaseEstimator, chosen: Task, found: Plan, assessed: Assessment, output: str) -> None:
     """Show what was done."""
     from pathlib import Path
 

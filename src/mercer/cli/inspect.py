@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .command import Command
 from .model_argument import model_argument
 from .output import for_machines, show_json, show_table, size
+
+if TYPE_CHECKING:
+    from ..report.model_contents import Column
 
 MOST_COLUMNS = 20
 """The largest number of columns to list on a screen."""
@@ -66,7 +69,7 @@ def column(named: Any) -> str | None:
     return f"column number {named}" if isinstance(named, int) else ", ".join(named)
 
 
-def held_by(column: Any) -> str:
+def held_by(column: Column) -> str:
     """Describe what a column contains."""
     if column.time is not None:
         return f"{column.time}s, as days" + (" since 1970-01-01" if column.time == "date" else "")

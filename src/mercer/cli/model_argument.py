@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
-def model_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def model_argument(function: Decorated) -> Decorated:
     """Add the argument MODEL: a model file that ``mercer fit`` or ``mercer.save`` has written."""
     return click.argument("model", type=click.Path())(function)
 
 
-def loaded(path: str) -> Any:
+def loaded(path: str) -> BaseEstimator:
     """Return the model in a file."""
     from .. import load
 
     return load(path)
 
 
-def unknown_option(function: Callable[..., Any]) -> Callable[..., Any]:
+def unknown_option(function: Decorated) -> Decorated:
     """Add the option for levels that a model has not learned."""
     return click.option(
         "--unknown", type=click.Choice(["auto", "error", "ignore"]),
@@ -28,7 +33,7 @@ def unknown_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)  # fmt: skip
 
 
-def treating(fitted: Any, unknown: str | None) -> Any:
+def treating(fitted: BaseEstimator, unknown: str | None) -> BaseEstimator:
     """Return a model for which unknown levels are errors or no level at all, as --unknown says."""
     from ..report.unknown_levels import treating_unknown
 

@@ -9,13 +9,24 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._figures import size as size
 from .escaping import STEERING, printable
 from .option_names import with_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from sklearn.base import BaseEstimator
+
+    from ..report.assessment import Assessment
+    from ..report.baselines import Baseline
+    from ..report.concerns import Concern
+    from ..report.imbalance import Imbalance
+    from ..report.scores import Score
 
 PLAIN_WIDTH = 120
 """The width of lines if the output is not a terminal."""
@@ -32,14 +43,14 @@ def for_machines() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
-def show_json(held: Any) -> None:
+def show_json(held: object) -> None:
     """Print one JSON object, with null for numbers that are not finite."""
     text = json.dumps(plain(held), indent=2, ensure_ascii=False, allow_nan=False)
     # Replace these by JSON escapes with the same meaning; characters below a space are escaped already.
     click.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value that JSON can represent."""
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
@@ -73,7 +84,7 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str
     console.print()
 
 
-def padding_of(table: Any, console: Any) -> tuple[int, int]:
+def padding_of(table: Table, console: Console) -> tuple[int, int]:
     """Return the space around cells: smaller in a narrow terminal if that avoids breaking cells."""
     endless = console.options.update(max_width=10_000)
     roomy, table.padding = table.__rich_measure__(console, endless).maximum, (0, 0)
@@ -81,7 +92,7 @@ def padding_of(table: Any, console: Any) -> tuple[int, int]:
     return (0, 0) if tight <= console.width < roomy else (0, 1)
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """Return a value as the text of a cell."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
@@ -90,7 +101,7 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
 
 
-def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baselines: Sequence[Any] = ()) -> None:
+def show_scores(scores: Sequence[Score], title: str, level: float = 0.95, baselines: Sequence[Baseline] = ()) -> None:
     """Print scores with their intervals, next to the scores of other models on the same rows."""
     there = [one for one in baselines if one.scores]
     others = [{score.name: score.value for score in one.scores} for one in there]
@@ -98,34 +109,34 @@ def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baseline
     show_table(("score", "value", f"{100 * level:g} % interval", *(one.name for one in there)), rows, title)
 
 
-def show_concerns(concerns: Sequence[Any]) -> None:
+def show_concerns(concerns: Sequence[Concern]) -> None:
     """Print what is wrong with a model, on standard error."""
     if not quiet():
         for one in concerns:
             click.secho(f"WARNING: {one}", err=True, fg="red", bold=True)
 
 
-def show_imbalance(found: Any, weighed: bool = False) -> None:
+def show_imbalance(found: Imbalance | None, weighed: bool = False) -> None:
     """Print a line about classes of very different sizes, if there are any."""
     if found is not None:
         click.echo(f"{with_options(found.sentence(weighed))}\n")
 
 
-def interval(score: Any) -> str:
+def interval(score: Score) -> str:
     return "-" if math.isnan(score.low) else f"{score.low:.4g} to {score.high:.4g}"
 
 
-def as_dicts(scores: Sequence[Any]) -> dict[str, dict[str, float]]:
+def as_dicts(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
     """Return scores for JSON."""
     return {score.name: {"value": score.value, "low": score.low, "high": score.high} for score in scores}
 
 
-def shares_of(found: Any) -> dict[str, Any] | None:
+def shares_of(found: Imbalance | None) -> dict[str, Any] | None:
     """Return an imbalance for JSON."""
     return None if found is None else found._asdict()
 
 
-def as_assessed(assessed: Any) -> dict[str, Any]:
+def as_assessed(assessed: Assessment) -> dict[str, Any]:
     """Return an assessment for JSON, without the numbers of rows."""
     others = {one.name: as_dicts(one.scores) for one in assessed.baselines if one.scores}
     return {
@@ -138,7 +149,7 @@ def as_assessed(assessed: Any) -> dict[str, Any]:
     }
 
 
-def show_assessed(assessed: Any, model: Any) -> None:
+def show_assessed(assessed: Assessment, model: BaseEstimator) -> None:
     """Print an assessment without its concerns, which are printed last."""
     if assessed.scores:
         show_scores(assessed.scores, f"{assessed.held_out:,} held-out rows", baselines=assessed.baselines)

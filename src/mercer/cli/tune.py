@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,6 @@ from .data_options import (
     READING,
     KernelType,
     MapType,
-    check_loss,
-    check_target,
     class_weight_option,
     data_argument,
     note_unknown,
@@ -25,7 +23,7 @@ from .data_options import (
 )
 from .destinations import check_destinations
 from .escaping import printable
-from .fit import check_parts, features_share, write_page
+from .fit import features_share, task_and_parts, write_page
 from .output import (
     as_assessed,
     check_pictures,
@@ -40,6 +38,13 @@ from .output import (
     size,
     steps,
 )
+
+if TYPE_CHECKING:
+    from ..choose.learner_choice import Task
+    from ..choose.pilot_search import PilotSearch
+    from ..choose.search import Search, Tuned
+    from ..data import SourceTable
+    from ..report.assessment import Assessment
 
 MINUTES = SEARCH_SECONDS / 60.0
 
@@ -94,7 +99,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
       mercer tune flowers.csv --target kind --rounds 1 --features 64 --kernel "laplacian('median')" -o flowers.mercer
     """
     began = perf_counter()
-    from ..choose import search_for, task_of
+    from ..choose import search_for
     from ..persist import save
     from ..report import assess, check_scorable, trials_section
 
@@ -107,11 +112,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     reading = {name: options.pop(name) for name in (*READING, "exclude")}
     minutes = options.pop("minutes") or (None if options["rounds"] else MINUTES)
     with table_of(data, memory, target=target, weight=weight, columns=columns, dtype=precision, **reading) as table:
-        check_target(table, target)
-        chosen = task_of(table, task)
-        check_loss(options["loss"], chosen)
-        rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
-        check_parts(rows, test, holdout)
+        chosen, rows, test = task_and_parts(table, target, task, options["loss"], holdout, seed)
         left = None if minutes is None else max(1.0, 60.0 * minutes - (perf_counter() - began))
         say(f"{chosen.name}: {chosen.why}; {rows.n_rows:,} rows, {rows.width:,} columns")
         with search_progress() as told:
@@ -163,7 +164,7 @@ def arguments(options: dict[str, Any]) -> dict[str, Any]:
     return {**given, "scale": None if scale == "none" else scale, "kernels": kernels or None}
 
 
-def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> None:
+def show_plan(search: Search | PilotSearch, chosen: Task, rows: SourceTable, minutes: float | None) -> None:
     """Show what would be tried if there is enough time."""
     rounds = search.plan()
     if for_machines():
@@ -178,7 +179,7 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
-def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) -> None:
+def show(found: Tuned, chosen: Task, assessed: Assessment, output: str, seconds: float) -> None:
     """Show what was tried, and the result."""
     from pathlib import Path
 
@@ -213,7 +214,7 @@ def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) ->
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")
 
 
-def show_trials(found: Any) -> None:
+def show_trials(found: Tuned) -> None:
     """Print a table for every round."""
     from itertools import groupby
 

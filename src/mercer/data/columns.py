@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .block import Block
 from .frames import NUMBERS, Frame, absent, columns, levels, numbers
@@ -113,7 +113,7 @@ class NamedColumns(Columns):
         sources: list[Source],
         names: Sequence[str] | None,
         roles: Roles,
-        dtype: Any,
+        dtype: DTypeLike,
         excluded: Sequence[str] = (),
         framed: bool = False,
     ):
@@ -255,7 +255,7 @@ class NumberedColumns(Columns):
         sources: list[Source],
         columns: Sequence[int] | None,
         roles: Roles,
-        dtype: Any,
+        dtype: DTypeLike,
         excluded: Sequence[int] = (),
     ):
         widths = {source.schema for source in sources if isinstance(source.schema, int)}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from .._checks import check_choice
 from .._formats import FORMATS, format_of
@@ -35,7 +36,7 @@ def open(
     exclude: Any = (),
     format: str | None = None,
     memory: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     drop: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,

@@ -6,7 +6,8 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+from sklearn.base import BaseEstimator
 
 from ..learn import (
     ConformalClassifier,
@@ -37,7 +38,7 @@ Answers = dict[str, Symbol]
 
 
 @singledispatch
-def answers(model: Any, X: Symbol) -> Answers:
+def answers(model: BaseEstimator, X: Symbol) -> Answers:
     """Return the outputs of a model for rows."""
     raise NotExportedError(
         f"{type(model).__name__} is not exported: expected a feature map, a KernelRegressor, KernelClassifier, "
@@ -67,7 +68,7 @@ def linear_values(
     intercept: Matrix,
     size: Matrix | None = None,
     left: Symbol | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Symbol:
     """Return <coef, z> + intercept of prepared rows, in the precision that the learner uses."""
     fitted, weights = model.map_.fitted_.linear(coef)
@@ -215,7 +216,7 @@ def probabilities(model: KernelClassifier, values: Symbol, columns: slice) -> Sy
 
 @answers.register(ConformalRegressor)
 @answers.register(ConformalClassifier)
-def _(model: Any, X: Symbol) -> Answers:
+def _(model: BaseEstimator, X: Symbol) -> Answers:
     raise NotExportedError(
         f"{type(model).__name__} returns intervals or sets that depend on its calibration rows: export its "
         f"estimator_, which makes the predictions"

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
@@ -20,7 +21,7 @@ from .tracing import new_tracing
 DTYPES = ("float32", "float64")
 
 
-def onnx(model: Any, *, dtype: Literal["float32", "float64"] = "float32") -> Any:
+def onnx(model: BaseEstimator, *, dtype: Literal["float32", "float64"] = "float32") -> Any:
     """Return a fitted model as an ONNX model, which runs without Mercer and without Python.
 
     Preparation of columns of numbers, features and the linear part become standard operators (opset 18) that

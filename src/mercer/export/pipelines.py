@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import decomposition, feature_selection, impute, linear_model, preprocessing, svm
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
@@ -35,7 +36,7 @@ WITH_PROBABILITIES = ("LogisticRegression", "LogisticRegressionCV")
 # -- steps that change rows --------------------------------------------------------------------------------------------
 
 
-def transformed(step: Any, X: Symbol) -> Symbol:
+def transformed(step: BaseEstimator, X: Symbol) -> Symbol:
     """Return the result of a fitted step's ``transform`` for rows."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return X
@@ -74,7 +75,7 @@ def transformers() -> dict[type, Rows]:
     } | {getattr(feature_selection, name): _selected for name in SELECTORS}
 
 
-def directions(step: Any, X: Symbol) -> NDArray[Any]:
+def directions(step: BaseEstimator, X: Symbol) -> NDArray[Any]:
     """Return the directions of a decomposition as the columns of a matrix in the precision of X."""
     return np.ascontiguousarray(step.components_.T.astype(X.dtype))
 
@@ -114,13 +115,13 @@ def _weight(step: ColumnTransformer | FeatureUnion, name: str) -> float:
     return 1.0 if weight is None else float(weight)
 
 
-def _standardised(step: Any, X: Symbol) -> Symbol:
+def _standardised(step: BaseEstimator, X: Symbol) -> Symbol:
     if step.with_mean:
         X = rounded(X, lambda rows: rows - step.mean_)
     return rounded(X, lambda rows: rows / step.scale_) if step.with_std else X
 
 
-def _within_range(step: Any, X: Symbol) -> Symbol:
+def _within_range(step: BaseEstimator, X: Symbol) -> Symbol:
     X = rounded(X, lambda rows: rows * step.scale_)
     X = rounded(X, lambda rows: rows + step.min_)
     return clipped(X, *step.feature_range) if step.clip else X
@@ -131,18 +132,18 @@ def clipped(X: Symbol, least: float, most: float) -> Symbol:
     return xp.where(xp.isnan(X), X, xp.minimum(xp.maximum(X, float(least)), float(most)))
 
 
-def _by_largest(step: Any, X: Symbol) -> Symbol:
+def _by_largest(step: BaseEstimator, X: Symbol) -> Symbol:
     X = rounded(X, lambda rows: rows / step.scale_)
     return clipped(X, -1.0, 1.0) if getattr(step, "clip", False) else X
 
 
-def _robust(step: Any, X: Symbol) -> Symbol:
+def _robust(step: BaseEstimator, X: Symbol) -> Symbol:
     if step.with_centering:
         X = rounded(X, lambda rows: rows - step.center_)
     return rounded(X, lambda rows: rows / step.scale_) if step.with_scaling else X
 
 
-def _normalised(step: Any, X: Symbol) -> Symbol:
+def _normalised(step: BaseEstimator, X: Symbol) -> Symbol:
     if step.norm == "max":
         norms = xp.max(abs(X), axis=1, keepdims=True)
     elif step.norm == "l1":
@@ -152,13 +153,13 @@ def _normalised(step: Any, X: Symbol) -> Symbol:
     return X / xp.where(norms > 0.0, norms, 1.0)
 
 
-def _identity(step: Any, X: Symbol) -> Symbol:
+def _identity(step: BaseEstimator, X: Symbol) -> Symbol:
     if step.func is not None:
         raise NotExportedError("func of FunctionTransformer is code, which standard operators cannot run")
     return X
 
 
-def _imputed(step: Any, X: Symbol) -> Symbol:
+def _imputed(step: BaseEstimator, X: Symbol) -> Symbol:
     marks_gaps = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
     if not marks_gaps or step.add_indicator:
         raise NotExportedError("SimpleImputer is exported with missing_values=nan and add_indicator=False")
@@ -169,7 +170,7 @@ def _imputed(step: Any, X: Symbol) -> Symbol:
     return xp.take(X, np.flatnonzero(~np.isnan(values)), axis=1)
 
 
-def _principal(step: Any, X: Symbol) -> Symbol:
+def _principal(step: BaseEstimator, X: Symbol) -> Symbol:
     found = X @ directions(step, X) - step.mean_.astype(X.dtype) @ directions(step, X)
     if not step.whiten:
         return found
@@ -178,11 +179,11 @@ def _principal(step: Any, X: Symbol) -> Symbol:
     return found / np.maximum(deviations, least).astype(X.dtype)
 
 
-def _selected(step: Any, X: Symbol) -> Symbol:
+def _selected(step: BaseEstimator, X: Symbol) -> Symbol:
     return xp.take(X, step.get_support(indices=True), axis=1)
 
 
-def columns_of(model: Any) -> int:
+def columns_of(model: BaseEstimator) -> int:
     """Return the number of columns that a model takes; of a pipeline, those of its first step that has a number."""
     if not isinstance(model, Pipeline):
         return int(model.n_features_in_)
@@ -215,7 +216,7 @@ def _(model: Pipeline, X: Symbol) -> Answers:
     return {"features": transformed(last, X)}
 
 
-def linear(model: Any, X: Symbol) -> Symbol:
+def linear(model: BaseEstimator, X: Symbol) -> Symbol:
     """Return the values of a linear model of scikit-learn, one column per output."""
     products = np.result_type(X.dtype, model.coef_.dtype)
     values = X.astype(products) @ np.ascontiguousarray(np.atleast_2d(model.coef_).T.astype(products))
@@ -223,7 +224,7 @@ def linear(model: Any, X: Symbol) -> Symbol:
     return values.astype(kind) + np.asarray(model.intercept_, dtype=kind).reshape(-1)
 
 
-def classified(model: Any, values: Symbol, has_probabilities: bool) -> Answers:
+def classified(model: BaseEstimator, values: Symbol, has_probabilities: bool) -> Answers:
     """Return the outputs of a linear classifier of scikit-learn, from its decision values."""
     classes, is_one = np.asarray(model.classes_), values.shape[1] == 1
     by_label = getattr(model, "_label_binarizer", None)  # whose classes are the numbers of labels if there are several

@@ -121,28 +121,28 @@ class Symbol(Traced):
 
     # -- arithmetic ----------------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Symbol:
+    def __add__(self, other: Operand) -> Symbol:
         return binary("Add", self, other)
 
-    def __radd__(self, other: Any) -> Symbol:
+    def __radd__(self, other: Operand) -> Symbol:
         return binary("Add", other, self)
 
-    def __sub__(self, other: Any) -> Symbol:
+    def __sub__(self, other: Operand) -> Symbol:
         return binary("Sub", self, other)
 
-    def __rsub__(self, other: Any) -> Symbol:
+    def __rsub__(self, other: Operand) -> Symbol:
         return binary("Sub", other, self)
 
-    def __mul__(self, other: Any) -> Symbol:
+    def __mul__(self, other: Operand) -> Symbol:
         return binary("Mul", self, other)
 
-    def __rmul__(self, other: Any) -> Symbol:
+    def __rmul__(self, other: Operand) -> Symbol:
         return binary("Mul", other, self)
 
-    def __truediv__(self, other: Any) -> Symbol:
+    def __truediv__(self, other: Operand) -> Symbol:
         return binary("Div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Symbol:
+    def __rtruediv__(self, other: Operand) -> Symbol:
         return binary("Div", other, self)
 
     def __pow__(self, power: int) -> Symbol:
@@ -159,7 +159,7 @@ class Symbol(Traced):
     def __abs__(self) -> Symbol:
         return self.node("Abs")
 
-    def __matmul__(self, other: Any) -> Symbol:
+    def __matmul__(self, other: Symbol | NDArray[Any]) -> Symbol:
         other = self.tracing.constant(other) if isinstance(other, np.ndarray) else other
         if other.ndim == 1:  # onnxruntime has no products of a vector with no rows at all
             return (self @ other[:, None]).reshape(*self.shape[:-1])
@@ -172,7 +172,7 @@ class Symbol(Traced):
     def __lt__(self, other: Any) -> Symbol:
         return binary("Less", self, other, np.bool_)
 
-    def __ge__(self, other: Any) -> Symbol:
+    def __ge__(self, other: Operand) -> Symbol:
         return binary("GreaterOrEqual", self, other, np.bool_)
 
     def __or__(self, other: Symbol) -> Symbol:
@@ -245,7 +245,11 @@ class Symbol(Traced):
         return self.node("Cast", dtype=dtype, to=helper.np_dtype_to_tensor_dtype(dtype))
 
 
-def _is_symbol(value: Any) -> bool:
+Operand = Symbol | NDArray[Any] | float
+"""What a symbol can be combined with."""
+
+
+def _is_symbol(value: object) -> bool:
     return isinstance(value, Symbol)
 
 
@@ -276,7 +280,7 @@ def broadcast(*shapes: Shape) -> Shape:
     )
 
 
-def binary(operator: str, left: Any, right: Any, dtype: DTypeLike | None = None) -> Symbol:
+def binary(operator: str, left: Operand, right: Operand, dtype: DTypeLike | None = None) -> Symbol:
     """Return the output of an operator for two arrays, entry by entry."""
     if operator in ("Mul", "Div"):
         left, right = (_spread(one, other) for one, other in ((left, right), (right, left)))

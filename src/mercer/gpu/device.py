@@ -157,7 +157,7 @@ class Device:
             self.torch.cuda.empty_cache()
 
 
-def check_name(name: Any) -> None:
+def check_name(name: object) -> None:
     """Refuse a text that cannot be the name of a device, whether or not the device exists."""
     if name is None or name in (ON_THE_PROCESSOR, "cuda"):
         return

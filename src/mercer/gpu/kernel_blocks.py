@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from numpy.typing import DTypeLike
 
 from .device import Device, Tensor
 from .kernels import compiler, radial_products
@@ -28,7 +30,7 @@ class Landmarks(NamedTuple):
         shifted = landmarks - origin
         return cls(shifted, (shifted * shifted).sum(dim=1), origin)
 
-    def rounded(self, dtype: Any) -> Landmarks:
+    def rounded(self, dtype: DTypeLike) -> Landmarks:
         """Return them in this type of torch."""
         return Landmarks(*(part.to(dtype) for part in self))
 

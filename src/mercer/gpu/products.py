@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from .device import Tensor
 from .precision import current, torch_products
+
+if TYPE_CHECKING:
+    import torch
 
 PARTS = 3
 """The number of bfloat16 numbers that add up to a float32 number."""
 
 
-def in_parts(X: Any) -> Any:
+def in_parts(X: Tensor) -> Tensor:
     """Return float32 numbers as sums of bfloat16 numbers, side by side: first the leading digits of all columns."""
     import torch
 
@@ -21,7 +25,7 @@ def in_parts(X: Any) -> Any:
     return torch.cat(parts, dim=1)
 
 
-def sign_matrix(signs: Any, device: Any) -> Any:
+def sign_matrix(signs: Tensor, device: torch.device) -> Tensor:
     """Return rows of small integers as a matrix by which rows in parts are multiplied.
 
     Parameters
@@ -36,7 +40,7 @@ def sign_matrix(signs: Any, device: Any) -> Any:
     return matrix.to(device).to(torch.bfloat16).T.repeat(PARTS, 1)
 
 
-def split_product(X: Any, matrix: Any) -> Any:
+def split_product(X: Tensor, matrix: Tensor) -> Tensor:
     """Return the product of rows in parts with a matrix of signs, in float32.
 
     Signs are exact in bfloat16, so three products on tensor cores, added up in float32, are as accurate as one in
@@ -49,7 +53,7 @@ def split_product(X: Any, matrix: Any) -> Any:
     return X.to(torch.float32) @ matrix.to(torch.float32)
 
 
-def sign_product(X: Any, signs: Any) -> Any:
+def sign_product(X: Tensor, signs: Tensor) -> Tensor:
     """``X @ signs.T`` for a float32 tensor and rows of small integers.
 
     Parameters
@@ -60,7 +64,7 @@ def sign_product(X: Any, signs: Any) -> Any:
     return split_product(in_parts(X), sign_matrix(signs, X.device))
 
 
-def product(X: Any, matrix: Any, out: Any) -> None:
+def product(X: Tensor, matrix: Tensor, out: Tensor) -> None:
     """Write ``X @ matrix`` of float32 tensors to ``out``, in the current precision."""
     import torch
 
@@ -73,7 +77,7 @@ def product(X: Any, matrix: Any, out: Any) -> None:
         torch.mm(X, matrix, out=out)
 
 
-def _digits(X: Any) -> tuple[Any, Any]:
+def _digits(X: Tensor) -> tuple[Tensor, Tensor]:
     """Return the digits of float32 numbers that TF32 keeps, and the rest."""
     import torch
 

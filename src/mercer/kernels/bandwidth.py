@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ RULES = ("scale", "median")
 MEDIAN_ROWS = 1000
 
 
-def check_bandwidth(name: str, value: Any, alternatives: str = "") -> None:
+def check_bandwidth(name: str, value: object, alternatives: str = "") -> None:
     """Check that a bandwidth is a positive number or the name of a rule."""
     if isinstance(value, str) and value in RULES:
         return
@@ -29,23 +29,24 @@ def check_bandwidth(name: str, value: Any, alternatives: str = "") -> None:
 class LearnedBandwidth(Kernel):
     """Base class of kernels with one field, ``gamma`` by default, that can be learned from the rows in ``fit``."""
 
-    _bandwidth = "gamma"
+    bandwidth_field: ClassVar[str] = "gamma"
+    """The name of that field."""
 
     def __post_init__(self) -> None:
-        check_bandwidth(self._bandwidth, getattr(self, self._bandwidth))
+        check_bandwidth(self.bandwidth_field, getattr(self, self.bandwidth_field))
 
     def _learns(self) -> str | None:
-        return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
+        return self.bandwidth_field if isinstance(getattr(self, self.bandwidth_field), str) else None
 
     @property
     def rows_sampled(self) -> int:
-        return MEDIAN_ROWS if getattr(self, self._bandwidth) == "median" else 0
+        return MEDIAN_ROWS if getattr(self, self.bandwidth_field) == "median" else 0
 
     def _with_learned_bandwidth(self, rows: Rows) -> Self:
         if self._learns() is None:
             return self
-        rule = self._scale if getattr(self, self._bandwidth) == "scale" else self._median
-        return self.replace(**{self._bandwidth: rule(rows)})
+        rule = self._scale if getattr(self, self.bandwidth_field) == "scale" else self._median
+        return self.replace(**{self.bandwidth_field: rule(rows)})
 
     def _scale(self, rows: Rows) -> float:
         return 1.0 / total_variance(rows)

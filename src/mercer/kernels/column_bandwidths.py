@@ -23,19 +23,19 @@ class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
     """
 
     def __post_init__(self) -> None:
-        widths = getattr(self, self._bandwidth)
+        widths = getattr(self, self.bandwidth_field)
         if not isinstance(widths, tuple):
-            check_bandwidth(self._bandwidth, widths, ", or a tuple with one number per column")
+            check_bandwidth(self.bandwidth_field, widths, ", or a tuple with one number per column")
         elif not widths:
-            raise ValueError(f"{self._bandwidth} must be a number or one number per column, found none")
+            raise ValueError(f"{self.bandwidth_field} must be a number or one number per column, found none")
         else:
             for column, width in enumerate(widths):
-                check_positive(f"{self._bandwidth} of column {column}", width)
+                check_positive(f"{self.bandwidth_field} of column {column}", width)
 
     @property
     def width(self) -> float:
         """The bandwidth between ``coordinates(X)``: the field itself, or 1 if it has one number per column."""
-        value = getattr(self, self._bandwidth)
+        value = getattr(self, self.bandwidth_field)
         return 1.0 if isinstance(value, tuple) else float(value)
 
     def factor(self, widths: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,7 +56,7 @@ class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
     @property
     def factors(self) -> NDArray[np.float64] | None:
         """The factor of every column, or None if all columns share a bandwidth."""
-        value = getattr(self, self._bandwidth)
+        value = getattr(self, self.bandwidth_field)
         return self.factor(np.array(value, dtype=np.float64)) if isinstance(value, tuple) else None
 
     @property
@@ -79,7 +79,7 @@ class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
         return self.coordinates(np.ones_like(X))
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
-        return self.replace(**{self._bandwidth: self.width}).gram(X, Y)
+        return self.replace(**{self.bandwidth_field: self.width}).gram(X, Y)
 
     def _with_learned_bandwidth(self, rows: Rows) -> Self:
         if self.factors is not None:
@@ -87,9 +87,9 @@ class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
         return super()._with_learned_bandwidth(rows)
 
     def _check_columns(self, n_features: int) -> None:
-        widths: Any = getattr(self, self._bandwidth)
+        widths: Any = getattr(self, self.bandwidth_field)
         if len(widths) != n_features:
             raise ValueError(
-                f"{self._bandwidth} of {type(self).__name__} has {len(widths)} numbers, one per column, but X has "
+                f"{self.bandwidth_field} of {type(self).__name__} has {len(widths)} numbers, one per column, but X has "
                 f"{n_features} columns: give one number for all of them, or {n_features}"
             )

@@ -72,7 +72,7 @@ class Matern(ColumnBandwidths, Radial):
     _: KW_ONLY
     length_scale: float | str | tuple[float, ...] = 1.0
 
-    _bandwidth = "length_scale"
+    bandwidth_field = "length_scale"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -112,7 +112,7 @@ def parse(text: str) -> Kernel:
 
 
 @operation
-def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
+def as_kernel(kernel: object, name: str = "kernel") -> Kernel:
     """Return a kernel unchanged, or parse its description; ``name`` is the argument's name, for messages."""
     if isinstance(kernel, str):
         return parse(kernel)
@@ -156,7 +156,7 @@ def _with_learned_bandwidth(make: Callable[..., Kernel]) -> Kernel:
         return Polynomial(3, gamma=BANDWIDTH)  # as in SVC
     fields: dict[str, Any] = {}
     if isinstance(make, type) and issubclass(make, LearnedBandwidth):
-        fields[make._bandwidth] = BANDWIDTH
+        fields[make.bandwidth_field] = BANDWIDTH
     return make(**fields)
 
 

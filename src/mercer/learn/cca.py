@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from .._array import dense, is_foreign, to_numpy
+from .._array import Array, dense, is_foreign, to_numpy
 from .._checks import check_positive, check_whole
 from .._random import RandomState
 from ..data import ArrayTable, Table
@@ -335,7 +336,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         extent = Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
         check_after(self, extent, rows.passes.context.memory)
 
-        def part(Z: Any, chunk: Chunk) -> Moments:
+        def part(Z: Array, chunk: Chunk) -> Moments:
             Y = self._second(chunk.y)
             if is_foreign(Z):  # all features together, since products of targets are not made on the device
                 device = Device.holding(Z)
@@ -398,7 +399,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self._refuse_unless(all(hasattr(self, name) for name in self.array_layout()))
         self._refuse_unless(len(self.correlations_) == len(self.x_directions_) == len(self.y_directions_))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import to_numpy
+from .._array import Array
 from .._checks import check_choice, check_positive, check_share, check_whole
 from .._memory import as_bytes
 from .._random import RandomState
@@ -20,9 +21,10 @@ from ..data import Table
 from ..data.block import Block
 from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
+from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
-from ..scale import computed, lazily
+from ..scale import lazily
 from .argument_types import (
     ClassWeightArgument,
     KernelArgument,
@@ -581,7 +583,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         return self
 
     def _fit_exact(
-        self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
+        self, map: FeatureMap, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
     ) -> None:
         """Fit the exact machine, from the rows near its margin."""
         self.C_ = self._candidates[0]
@@ -920,7 +922,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
     def _decision_values(self, X: Any) -> NDArray[Any]:
         """Return decision values, one column per row of ``coef_``."""
 
-        def left(prepared: Any) -> Matrix:
+        def left(prepared: Array) -> Matrix:
             return fallback(self.region_.distances(prepared))
 
         left_of = left if self.falls_back else None
@@ -1010,7 +1012,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         return found if tasks.several else found[0]
 
     def _variances(self, X: Any) -> Matrix:
-        def variances(rows: Any, first: int) -> Matrix:
+        def variances(rows: Array, first: int) -> Matrix:
             Z = self.features_of(rows, first)
             return self.posterior_.variances(Z, self.C_, missed_diagonal(self.map_, rows, Z))
 
@@ -1097,14 +1099,10 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         float
             The accuracy.
         """
-        if isinstance(X, Table):
-            y, predicted, sample_weight = self.observed(X, self.predict)
-        else:
-            predicted, y, sample_weight = map(to_numpy, computed(self.predict(X), y, sample_weight))
+        y, predicted, weight = self._judged(X, y, sample_weight)
         if predicted.ndim == 1:
-            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=weights))
+            return float(accuracy_score(y, predicted, sample_weight=weight))
+        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=weight))
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -1147,7 +1145,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
     def _check_coefficients(self, targets: int) -> None:
         self._refuse_unless(all(hasattr(self, name) for name in ("classes_", "intercept_", "n_iter_", "convergence_")))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = is_narrow(self)
         return tags

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import squares
 from .._tiles import single_threaded_blas
@@ -108,7 +108,7 @@ class LandmarkSpace(FeatureSpace):
         The type of the rows.
     """
 
-    def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot | None, n_rows: int, dtype: Any):
+    def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot | None, n_rows: int, dtype: DTypeLike):
         super().__init__(self._watched)
         self._values, self._kernel, self._held_root = values, kernel, root
         self._lengths = np.empty(n_rows, dtype=dtype)

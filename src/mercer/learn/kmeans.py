@@ -7,17 +7,18 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import squares
+from .._array import Array, squares
 from .._checks import check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState, Stream
 from .._tiles import sum_in_order
 from ..data import Table
-from ..gpu.device import Device
+from ..gpu.device import Device, Tensor
 from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import Leaf, floats
@@ -430,7 +431,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         if device is not None:
             return self._distances_on(device, X, centres)
 
-        def part(prepared: Any, first: int) -> NDArray[Any]:
+        def part(prepared: Array, first: int) -> NDArray[Any]:
             Z = self.features_of(prepared, first)
             return centres.distances(Z, self.map_.kernel_.diag(prepared) if is_plain else squares(Z))
 
@@ -440,15 +441,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """Return squared distances to the centres, computed on a device."""
         torch, is_plain = device.torch, self._is_plain
 
-        def values(dtype: Any) -> RowValues:
+        def values(dtype: DTypeLike) -> RowValues:
             points = device.sent(centres.points.T, dtype)
 
-            def products_and_lengths(Z: Any) -> Any:
+            def products_and_lengths(Z: Tensor) -> Tensor:
                 return torch.hstack([Z @ points, torch.linalg.vector_norm(Z, dim=1, keepdim=True).square_()])
 
             return RowValues(device, self.map_, products_and_lengths, len(centres.points) + 1, dtype)
 
-        def part(prepared: Any, found: NDArray[Any]) -> NDArray[Any]:
+        def part(prepared: Array, found: NDArray[Any]) -> NDArray[Any]:
             own = self.map_.kernel_.diag(prepared) if is_plain else found[:, -1]
             return centres.distances_of(found[:, :-1], own)
 
@@ -567,7 +568,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self._refuse_unless(all(hasattr(self, name) for name in (*self.array_layout(), *self.learned_types)))
         self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_) == len(self.centre_lengths_))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,4 +1,10 @@
-"""The base of all kernel machines: arguments, the way from rows to features, and predictions."""
+"""The base of all kernel machines: arguments, the way from rows to features, and predictions.
+
+``fit`` makes a table of its arguments (``table_to_fit``) and passes it to ``fit_table``, which consists of the same
+steps in every learner. ``_begin`` returns the passes over the table, unless they would need too much memory.
+``_learn_preparation`` scans the columns and ``_learn_map`` fits the map; ``_start`` is both. Then the learner adds up
+what it needs of the features (``feature_sums``), or lets a solver pass over them.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +14,12 @@ from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._array import to_numpy
+from .._array import Array, to_numpy
 from .._checks import check_choice, check_jobs
 from .._random import RandomState, Stream
 from .._tiles import run_tiles
@@ -487,7 +494,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         """Whether there is a model to save: one that is fitted, or one that can add rows."""
         return hasattr(self, self._set_last)
 
-    def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
+    def features_of(self, X: Array, first_row: int) -> NDArray[Any]:
         """Return the features of prepared rows.
 
         Parameters
@@ -529,9 +536,9 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         X: Any,
         coef: NDArray[Any],
         intercept: NDArray[Any],
-        result: Any = None,
+        result: DTypeLike | None = None,
         size: NDArray[Any] | None = None,
-        left: Callable[[Any], NDArray[np.float64]] | None = None,
+        left: Callable[[Array], NDArray[np.float64]] | None = None,
         within: Region | None = None,
     ) -> NDArray[Any]:
         """Return <coef, z> + intercept for every row of X and every row of ``coef``.
@@ -565,7 +572,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         fitted, weights = self.map_.fitted_.linear(coef)
         digits = np.float32 if size is None or weights is None else self.precision_for(weights, size)
 
-        def products(prepared: Any, first: int) -> NDArray[Any]:
+        def products(prepared: Array, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             Z = features(fitted, prepared.astype(np.result_type(dtype, digits), copy=False), 1, first)
@@ -584,16 +591,16 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         X: Any,
         coef: NDArray[Any],
         intercept: NDArray[Any],
-        result: Any,
+        result: DTypeLike | None,
         size: NDArray[Any] | None,
-        left: Callable[[Any], NDArray[np.float64]] | None,
+        left: Callable[[Array], NDArray[np.float64]] | None,
         within: Region | None,
     ) -> NDArray[Any]:
         """Return linear values computed on a device, in blocks that are large enough for it."""
         digits = np.float32 if size is None else self.precision_for(coef, size)
         values = cache(lambda dtype: RowValues.linear(device, self.map_, coef, dtype))
 
-        def products(prepared: Any, first: int) -> NDArray[Any]:
+        def products(prepared: Array, first: int) -> NDArray[Any]:
             prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             used = np.result_type(dtype, digits)
@@ -607,8 +614,8 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     def values_on_device(
         self,
         X: Any,
-        values: Callable[[Any], RowValues],
-        finish: Callable[[Any, NDArray[Any]], NDArray[Any]],
+        values: Callable[[DTypeLike], RowValues],
+        finish: Callable[[Array, NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
         """Return values of rows that are computed from features on a device.
 
@@ -629,7 +636,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         made = cache(values)
         return self._by_rows(X, lambda rows, first: finish(rows, made(rows.dtype)(rows, first)), DEVICE_ROWS, 1)
 
-    def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
+    def precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> type[np.floating]:
         """Return the precision for products with weights, which are large and cancel if features are dependent.
 
         Parameters
@@ -653,7 +660,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
     def _by_rows(
         self,
         X: Any,
-        function: Callable[[Any, int], NDArray[Any]],
+        function: Callable[[Array, int], NDArray[Any]],
         together: int | None = None,
         n_jobs: int | None = None,
     ) -> NDArray[Any]:
@@ -674,7 +681,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         table: Table,
         X: Any,
         first: int,
-        function: Callable[[Any, int], NDArray[Any]],
+        function: Callable[[Array, int], NDArray[Any]],
         together: int | None = None,
         n_jobs: int | None = None,
     ) -> NDArray[Any]:
@@ -842,7 +849,7 @@ class KernelMachine(TellsCallbacks, MachineParameters):
         if not agree:
             raise ValueError(f"the arrays of this {type(self).__name__} are incomplete or do not belong together")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.asked_missing != "error"

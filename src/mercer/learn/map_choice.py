@@ -57,7 +57,7 @@ def may_be_exact(model: MapArguments) -> bool:
     return model.map == "auto" or named_map(model.map).has_landmarks
 
 
-def is_open(argument: Any) -> bool:
+def is_open(argument: object) -> bool:
     """Return whether a kernel, a scaling or a penalty is left to be chosen by the rows."""
     return isinstance(argument, str) and argument == OPEN
 
@@ -147,7 +147,7 @@ def map_kernels(texts: list[str]) -> list[Kernel]:
     return [parse(text) for text in texts if text != "precomputed"]
 
 
-def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) -> None:
+def check_map_choice(kernel: object, n_components: object, map: object, has_pilot: bool) -> None:
     """Refuse arguments that describe no features; ``has_pilot`` says whether the kernel may be "auto"."""
     if n_components is not None:
         check_whole("n_components", n_components, alternatives=" or None")
@@ -165,7 +165,7 @@ def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) 
         )
 
 
-def parsed(kernel: Any) -> Any:
+def parsed(kernel: object) -> Any:
     """Return a kernel, which may be given as text."""
     return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
 

@@ -8,10 +8,11 @@ from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._array import to_numpy
 from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from .._random import as_seed
@@ -23,8 +24,8 @@ from ..gpu.exchange import in_kind_of_rows
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
-from ..scale import lazily
-from .argument_types import WeightArgument
+from ..scale import computed, lazily
+from .argument_types import PenaltyArgument, WeightArgument
 from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
@@ -110,6 +111,21 @@ class MomentMachine(ColumnEffects, ABC):
             check_truth(name, getattr(self, name))
 
     @abstractmethod
+    def predict(self, X: Any) -> Any:
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
+            The rows, in memory or as a table from :func:`mercer.data.open`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            The predictions.
+        """
+
+    @abstractmethod
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         """Return the targets of rows as numbers, one column per target, and the weights of rows; None if they are 1."""
 
@@ -139,7 +155,7 @@ class MomentMachine(ColumnEffects, ABC):
         """The name of the argument that is the penalty."""
 
     @abstractmethod
-    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
+    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> PenaltyArgument:
         """Return the penalty that follows from a pilot, given the targets of its rows, or None if it saw none."""
 
     @abstractmethod
@@ -147,7 +163,7 @@ class MomentMachine(ColumnEffects, ABC):
         """Return the ridge penalties equivalent to the given ones with these targets; None if they are to be chosen."""
 
     @abstractmethod
-    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
+    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> PenaltyArgument | None:
         """Return the penalty if it needs no pilot, otherwise None."""
 
     @property
@@ -527,6 +543,15 @@ class MomentMachine(ColumnEffects, ABC):
             self.region_ = self.region_.joined(other.region_)
         else:
             self.__dict__.pop("region_", None)
+
+    def _judged(
+        self, X: Any, y: ArrayLike | None, sample_weight: WeightArgument
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+        """Return the true targets of rows, their predictions and their weights, for a score."""
+        if isinstance(X, Table):
+            return self.observed(X, self.predict)
+        predicted, truth, weight = map(to_numpy, computed(self.predict(X), y, sample_weight))
+        return truth, predicted, None if weight is None else np.asarray(weight)
 
     # -- sums ----------------------------------------------------------------------------------------------------------
 

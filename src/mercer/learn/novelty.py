@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import squares
+from .._array import Array, squares
 from .._checks import check_positive, check_probability, check_truth
 from .._random import RandomState
 from .._tiles import single_threaded_blas
 from ..data import Table
-from ..gpu.device import Device
+from ..gpu.device import Device, Tensor
 from ..gpu.exchange import in_kind_of_rows
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
@@ -358,11 +358,11 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         has_all = not isinstance(self.map, FeatureMap) and not isinstance(getattr(self.map_, "landmarks", ""), str)
         return None if numbers is None or has_all or len(numbers) >= n_rows else numbers
 
-    def _left(self, X: Any, Z: NDArray[Any]) -> NDArray[Any]:
+    def _left(self, X: Array, Z: NDArray[Any]) -> NDArray[Any]:
         """Return the part of k(x, x) that landmarks miss; 0 for other maps, which are correct only on average."""
         return self._missed(X, squares(Z))
 
-    def _missed(self, X: Any, lengths: NDArray[Any]) -> NDArray[Any]:
+    def _missed(self, X: Array, lengths: NDArray[Any]) -> NDArray[Any]:
         """Return the part of k(x, x) that landmarks miss, given the squared lengths of features."""
         if not self.map_.has_landmarks:
             return np.zeros_like(lengths)
@@ -431,7 +431,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         if device is not None:
             return self._scores_on(device, X)
 
-        def part(prepared: Any, first: int) -> NDArray[Any]:
+        def part(prepared: Array, first: int) -> NDArray[Any]:
             Z = self.features_of(prepared, first)
             centred = Z - self.mean_.astype(Z.dtype)
             distances = squares(centred @ self.whitening_.T.astype(Z.dtype))
@@ -443,16 +443,16 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         """Return the scores of rows, computed on a device."""
         norm = device.torch.linalg.vector_norm
 
-        def values(dtype: Any) -> RowValues:
+        def values(dtype: DTypeLike) -> RowValues:
             mean, whitening = device.sent(self.mean_, dtype), device.sent(self.whitening_.T, dtype)
 
-            def distances_and_lengths(Z: Any) -> Any:
+            def distances_and_lengths(Z: Tensor) -> Tensor:
                 parts = [(Z - mean) @ whitening, Z]
                 return device.torch.stack([norm(part, dim=1) for part in parts], dim=1).square_()
 
             return RowValues(device, self.map_, distances_and_lengths, 2, dtype)
 
-        def part(prepared: Any, found: NDArray[Any]) -> NDArray[Any]:
+        def part(prepared: Array, found: NDArray[Any]) -> NDArray[Any]:
             return -(found[:, 0] + self._missed(prepared, found[:, 1]) / found.dtype.type(self.penalty_))
 
         return self.values_on_device(X, values, part)

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._array import is_foreign, is_sparse, to_numpy
+from .._array import Array, is_foreign, is_sparse, to_numpy
 from .._checks import check_positive, check_truth, check_whole
 from .._random import RandomState
 from .._tiles import single_threaded_blas
@@ -56,7 +57,7 @@ class RowSums(NamedTuple):
     totals: Matrix
 
     @classmethod
-    def of(cls, Z: Any, X: Any, weight: Matrix | None) -> Self:
+    def of(cls, Z: Array, X: Any, weight: Matrix | None) -> Self:
         """Return the sums over one chunk; the sums of tensors stay on the device."""
         if is_foreign(Z):
             precise = X.double()
@@ -512,7 +513,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             columns = len(self.row_mean_)
             self._refuse_unless(self.row_sums_.products.shape[1] == len(self.row_sums_.totals) == columns)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

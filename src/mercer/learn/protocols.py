@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._array import Array
 from .._random import RandomState
 from ..maps import FeatureMap
 from .argument_types import KernelArgument, MapArgument, MemoryArgument
@@ -54,7 +55,7 @@ class FittedFeatures(Protocol):
     map_: FeatureMap
     preparation_: Preparation
 
-    def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
+    def features_of(self, X: Array, first_row: int) -> NDArray[Any]:
         """Return the features of prepared rows."""
         ...
 

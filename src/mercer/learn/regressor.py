@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import d2_pinball_score, r2_score
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import to_numpy
 from .._checks import check_choice, check_positive, check_share, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
@@ -22,7 +22,7 @@ from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
-from ..scale import computed, lazily
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
@@ -451,7 +451,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
 
     _penalty_argument = "alpha"
 
-    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
+    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> PenaltyArgument:
         if choice is None:
             return 1.0
         if self.loss == "squared":
@@ -474,7 +474,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
             return 0.5 / (residual or 0.5)
         return 1.0
 
-    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
+    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> PenaltyArgument | None:
         by_rows_left_out = is_exact(self) or (self.solver in ("auto", "features") and not self.iterates(n_rows, memory))
         if self.loss == "squared" and by_rows_left_out:
             return LOO
@@ -907,7 +907,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
         if hasattr(self, "scores_"):
             self._refuse_unless(self.scores_.shape == (len(self.alphas_), targets))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = is_narrow(self) or self.loss == "quantile"
         tags.target_tags.positive_only = self.loss == "poisson"
@@ -1026,17 +1026,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
         float
             The coefficient of determination.
         """
-        if isinstance(X, Table):
-            y, predicted, sample_weight = self.observed(X, self.predict)
-        else:
-            predicted, y, sample_weight = map(to_numpy, computed(self.predict(X), y, sample_weight))
+        y, predicted, weight = self._judged(X, y, sample_weight)
         if self.loss != "quantile":
-            return float(r2_score(y, predicted, sample_weight=sample_weight))
+            return float(r2_score(y, predicted, sample_weight=weight))
         levels = np.atleast_1d(np.asarray(self.quantile, dtype=np.float64)).tolist()
         each = np.moveaxis(predicted, -1, 0) if hasattr(self, "quantiles_") else [predicted]
         scores = [
-            d2_pinball_score(y, one, alpha=level, sample_weight=sample_weight)
-            for one, level in zip(each, levels, strict=True)
+            d2_pinball_score(y, one, alpha=level, sample_weight=weight) for one, level in zip(each, levels, strict=True)
         ]
         return float(np.mean(scores))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,6 +21,9 @@ from .array_layouts import floats
 from .construction import Construction, Gpu, Native
 from .estimator import FeatureMap
 from .refusals import unserved
+
+if TYPE_CHECKING:
+    import torch
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
 """The longest phases that the compiled core resolves: to 1e-5 of a turn in float32, fully in float64."""
@@ -232,10 +235,10 @@ class FourierConstruction(Construction):
         """Return a function that writes the features of rows of this type and returns their longest phases."""
         return matrix_waves(params, self.scale, dtype)
 
-    def gpu(self, params: Any, device: Any) -> Gpu | None:
+    def gpu(self, params: Any, device: torch.device) -> Gpu | None:
         return self.gpu_waves(params, device) if self.kernel.chart is None else None
 
-    def gpu_waves(self, params: Any, device: Any) -> Gpu | None:
+    def gpu_waves(self, params: Any, device: torch.device) -> Gpu | None:
         """Return a function that writes the features on a GPU, or None if no GPU kernel takes these frequencies."""
         return kernels.matrix_waves(params.frequencies / math.pi, params.offset / math.pi, self.scale, device)
 

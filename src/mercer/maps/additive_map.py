@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -25,6 +25,9 @@ from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .refusals import unserved
+
+if TYPE_CHECKING:
+    import torch
 
 GRID = 4096
 """The smallest number of ratios of two values at which the error is evaluated."""
@@ -117,7 +120,7 @@ class AdditiveConstruction(Construction):
 
         return rows
 
-    def gpu(self, params: SpectralSamples, device: Any) -> Gpu:
+    def gpu(self, params: SpectralSamples, device: torch.device) -> Gpu:
         return kernels.additive_waves(params.frequencies, params.weights, device)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,6 +24,9 @@ from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
 from .fitted_map import FittedMap
+
+if TYPE_CHECKING:
+    import torch
 
 Matrix = NDArray[np.float64]
 
@@ -151,7 +154,7 @@ class CalibratedConstruction(WrapperConstruction):
 
         return write
 
-    def gpu(self, params: CalibratedParameters, device: Any) -> Gpu | None:
+    def gpu(self, params: CalibratedParameters, device: torch.device) -> Gpu | None:
         write_features = self.map.gpu(params.map, device)
         if write_features is None:
             return None

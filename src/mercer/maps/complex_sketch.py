@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,6 +24,9 @@ from .description import MapDescription
 from .estimator import FeatureMap
 from .maclaurin_products import native_products
 from .pair_moments import PairMoments, power
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Srht(NamedTuple):
@@ -202,7 +205,7 @@ class ComplexSketchConstruction(PolynomialConstruction):
 
         return write
 
-    def gpu(self, params: Srht | Rademacher, device: Any) -> Gpu | None:
+    def gpu(self, params: Srht | Rademacher, device: torch.device) -> Gpu | None:
         if not isinstance(params, Srht):
             return None
         form, size = self.form, padded_width(params.turns.shape[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,6 +22,9 @@ from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
 from .fitted_map import FittedMap, earliest
+
+if TYPE_CHECKING:
+    import torch
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
 """The values used in the papers."""
@@ -80,7 +83,7 @@ class CompressedConstruction(WrapperConstruction):
     ) -> NDArray[np.float64]:
         return self.part("map", params).pullback(X, params.fold(G))
 
-    def gpu(self, params: CraftParameters | TefmParameters, device: Any) -> Gpu | None:
+    def gpu(self, params: CraftParameters | TefmParameters, device: torch.device) -> Gpu | None:
         write_wide, wide = self.map.gpu(params.map, device), self.map.n_components
         if write_wide is None:
             return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,6 +20,9 @@ from .._random import Stream
 from .._rows import Rows
 from .._tiles import TILE, device_tile_rows, single_threaded_blas
 from .fitted_map import FittedMap, read_only
+
+if TYPE_CHECKING:
+    import torch
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 """Writes the features of a NumPy or CSR tile and returns the first row with an overflow, or None."""
@@ -129,7 +132,7 @@ class Construction(ABC):
         """Return the compiled version of ``apply`` for NumPy and CSR tiles of this type, or None."""
         return None
 
-    def gpu(self, params: Any, device: Any) -> Gpu | None:
+    def gpu(self, params: Any, device: torch.device) -> Gpu | None:
         """Return a fused version of ``apply`` for float32 rows on this device, a GPU, or None.
 
         It must mark rows that are not finite, outside the kernel's domain or beyond its precision, because nothing else

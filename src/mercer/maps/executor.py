@@ -39,7 +39,7 @@ def features(
     X: Array,
     n_jobs: int | None,
     first_row: int = 0,
-    out: Array = None,
+    out: Array | None = None,
     check: Check | None = None,
 ) -> Array:
     """Compute the dense features of every row of X.

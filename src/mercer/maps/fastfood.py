@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,6 +19,9 @@ from .complex_sketch import padded_width
 from .construction import Gpu
 from .description import MapDescription
 from .fitted_map import FittedMap
+
+if TYPE_CHECKING:
+    import torch
 
 
 @in_double
@@ -85,7 +88,7 @@ class FastfoodConstruction(RotationInvariantConstruction):
 
         return write
 
-    def gpu_waves(self, params: FastfoodParameters, device: Any) -> Gpu | None:
+    def gpu_waves(self, params: FastfoodParameters, device: torch.device) -> Gpu | None:
         radii = params.radii / (math.pi * math.sqrt(params.signs.shape[1]))
         tables = params.signs, params.orders, params.directions
         return kernels.fastfood(*tables, radii, params.offset / math.pi, self.scale, device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,6 +22,9 @@ from .description import MapDescription
 from .estimator import FeatureMap
 from .pair_moments import PairMoments
 from .tensor_sketch import pull_count_sketch
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ComplexHashes(NamedTuple):
@@ -88,7 +91,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
 
         return write
 
-    def gpu(self, params: ComplexHashes, device: Any) -> Gpu | None:
+    def gpu(self, params: ComplexHashes, device: torch.device) -> Gpu | None:
         form, scale = self.form, math.sqrt(2.0 * self.form.weight / self.n_components)
         size = 1 << self.bits
         return kernels.hadamard_sketch(params.buckets, params.turns, size, form.scale, form.constant, scale, device)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,6 +20,9 @@ from ._complex import others
 from .array_layouts import Choice, Leaf, floats, signs
 from .construction import Gpu
 from .pair_moments import pair_moments
+
+if TYPE_CHECKING:
+    import torch
 
 Series = NDArray[np.float64]
 
@@ -195,7 +198,7 @@ def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLik
     return native_products(products, lambda start, stop: factors[start:stop] < 0)
 
 
-def gpu_random_products(params: RandomProducts, scale: float, first: int, device: Any) -> Gpu | None:
+def gpu_random_products(params: RandomProducts, scale: float, first: int, device: torch.device) -> Gpu | None:
     """Return a function that writes scaled features on a GPU from column ``first`` on, or None as above."""
     flat = flattened(params)
     weights = flat.weights.astype(np.float64) * scale

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +42,9 @@ from .landmarks import (
 from .nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
 from .opaque_kernels import Pairwise, Precomputed, as_objects, is_matrix
 from .whitening import check_symmetric
+
+if TYPE_CHECKING:
+    import torch
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
 
@@ -260,7 +263,7 @@ class NystromConstruction(Construction):
         """Return whether kernel values can be computed from dense rows and landmarks."""
         return isinstance(self.kernel, Kernel) and not isinstance(params.landmarks, SparseRows)
 
-    def gpu(self, params: NystromParameters, device: Any) -> Gpu | None:
+    def gpu(self, params: NystromParameters, device: torch.device) -> Gpu | None:
         if not self._has_dense_landmarks(params):
             return None
         place = Device.at(device)

@@ -6,7 +6,7 @@ import math
 import numbers
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -51,6 +51,9 @@ from .maclaurin_products import (
 )
 from .pair_moments import pair_moments
 from .refusals import unserved
+
+if TYPE_CHECKING:
+    import torch
 
 
 class MaclaurinParameters(NamedTuple):
@@ -200,7 +203,7 @@ class MaclaurinConstruction(Construction):
 
         return mapped
 
-    def gpu(self, params: MaclaurinParameters, device: Any) -> Gpu | None:
+    def gpu(self, params: MaclaurinParameters, device: torch.device) -> Gpu | None:
         exact = [
             (degree, float(scale)) for degree, scale in zip(params.exact.tolist(), params.exact_scales, strict=True)
         ]

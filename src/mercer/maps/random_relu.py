@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .refusals import unserved
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Directions(NamedTuple):
@@ -52,7 +55,7 @@ class RandomReluConstruction(Construction):
         active = namespace(X).astype(projected > 0.0, projected.dtype)
         return projected * active * self.scale
 
-    def gpu(self, params: Directions, device: Any) -> Gpu:
+    def gpu(self, params: Directions, device: torch.device) -> Gpu:
         return kernels.rectified(self.scale * params.directions, device)
 
     def pullback(self, params: Directions, X: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.float64]:

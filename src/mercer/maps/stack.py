@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,6 +16,9 @@ from .construction import Gpu, Native, in_tiles
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
+
+if TYPE_CHECKING:
+    import torch
 
 
 class StackParameters(NamedTuple):
@@ -59,7 +62,7 @@ class StackConstruction(PairConstruction):
 
         return write
 
-    def gpu(self, params: StackParameters, device: Any) -> Gpu | None:
+    def gpu(self, params: StackParameters, device: torch.device) -> Gpu | None:
         left, right = (inner.gpu(getattr(params, name), device) for name, inner in self.inner_maps.items())
         if left is None or right is None:
             return None

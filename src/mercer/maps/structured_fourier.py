@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,6 +19,9 @@ from .complex_sketch import padded_width
 from .construction import Gpu
 from .description import MapDescription
 from .fitted_map import FittedMap
+
+if TYPE_CHECKING:
+    import torch
 
 SMALLEST_BLOCK = 64
 """Below this width, directions made by three sign flips are not random enough, and the estimate is biased."""
@@ -85,7 +88,7 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
 
         return write
 
-    def gpu_waves(self, params: SignRotations, device: Any) -> Gpu | None:
+    def gpu_waves(self, params: SignRotations, device: torch.device) -> Gpu | None:
         radii = params.radii / (math.pi * params.signs.shape[2] ** 1.5)
         return kernels.structured(params.signs, radii, params.offset / math.pi, self.scale, device)
 

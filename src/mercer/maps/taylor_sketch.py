@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -40,6 +40,9 @@ from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .pair_moments import PairMoments, pair_moments, power
 from .refusals import unserved
+
+if TYPE_CHECKING:
+    import torch
 
 Matrix = NDArray[np.float64]
 
@@ -234,7 +237,7 @@ class TaylorConstruction(Construction):
 
         return write
 
-    def gpu(self, params: TaylorParameters, device: Any) -> Gpu | None:
+    def gpu(self, params: TaylorParameters, device: torch.device) -> Gpu | None:
         split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
         roots, sketches = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist(), []
         for n, sketch, width in zip(degrees, params.sketches, params.widths.tolist(), strict=True):

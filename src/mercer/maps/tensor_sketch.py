@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,6 +23,9 @@ from .construction import Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .pair_moments import PairMoments, power
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Hashes(NamedTuple):
@@ -142,7 +145,7 @@ class TensorSketchConstruction(PolynomialConstruction):
 
         return write
 
-    def gpu(self, params: Hashes, device: Any) -> Gpu | None:
+    def gpu(self, params: Hashes, device: torch.device) -> Gpu | None:
         if self.output == "time":
             return None
         form, width = self.form, self.n_components

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import learn
@@ -25,7 +26,7 @@ RESIDUALS = floats(None, finite=False)
 """Numbers, or infinity for a row about which the other rows say nothing; never NaN."""
 
 
-def write_conformal(model: Any, target: ArraySink) -> dict[str, Any]:
+def write_conformal(model: BaseEstimator, target: ArraySink) -> dict[str, Any]:
     """Return the record of a fitted conformal predictor: its arguments, learner and calibration scores."""
     check_is_fitted(model)
     writer = ArgumentWriter(target.arrays, model.seed_)
@@ -88,7 +89,7 @@ def read_conformal(record: dict[str, Any], source: ArraySource) -> Any:
     return model
 
 
-def _read_method(model: Any, record: dict[str, Any], source: ArraySource) -> bool:
+def _read_method(model: BaseEstimator, record: dict[str, Any], source: ArraySource) -> bool:
     """Give a regressor its method and the left-out parts that it needs; return whether these are consistent."""
     model.method_ = as_text(record.get("method"), "the method")
     model.left_out_ = None
@@ -107,15 +108,15 @@ def _read_method(model: Any, record: dict[str, Any], source: ArraySource) -> boo
     )
 
 
-def _scores_of(model: Any) -> str:
+def _scores_of(model: BaseEstimator) -> str:
     return "residuals_" if isinstance(model, ConformalRegressor) else "scores_"
 
 
-def _layouts(model: Any) -> tuple[Any, Any]:
+def _layouts(model: BaseEstimator) -> tuple[Any, Any]:
     return RESIDUALS, Leaf(("int64",), (None,), 0, len(model.groups_) - 1)
 
 
-def _left_out_layout(model: Any) -> Any:
+def _left_out_layout(model: BaseEstimator) -> Any:
     width = model.estimator_.map_.n_components_
     machines: Any = Leaf(("int64",), (None,), 0)
     return LeftOutMachines(floats(None, width), floats(None), machines, RESIDUALS)

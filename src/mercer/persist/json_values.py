@@ -10,6 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from .. import maps
 from ..choose import AutoMap
@@ -80,7 +81,7 @@ class ArgumentWriter:
         self.arrays = arrays
         self.seed = seed
 
-    def arguments(self, estimator: Any, where: str) -> dict[str, Any]:
+    def arguments(self, estimator: BaseEstimator, where: str) -> dict[str, Any]:
         """Return the values of an estimator; ``where`` is the path to it, for names and messages."""
         given = estimator.get_params(deep=False)
         return {name: self.value(given[name], f"{where}{name}") for name in sorted(given) if name not in NOT_STORED}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from .. import learn
 from .._random import as_seed
@@ -53,14 +54,14 @@ MOST_TEXT = 2**24
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def check_machine(model: Any) -> None:
+def check_machine(model: BaseEstimator) -> None:
     """Refuse anything that is not one of our learners."""
     name = type(model).__name__
     if name not in MACHINES or getattr(learn, name) is not type(model):
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn, so a file with it could not be read")
 
 
-def write_machine(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]:
+def write_machine(model: BaseEstimator, target: ArraySink, path: str = "") -> dict[str, Any]:
     """Return the record of a fitted machine."""
     check_machine(model)
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
@@ -88,7 +89,7 @@ def write_machine(model: Any, target: ArraySink, path: str = "") -> dict[str, An
     return record
 
 
-def _write_view(model: Any, target: ArraySink, path: str) -> dict[str, Any]:
+def _write_view(model: BaseEstimator, target: ArraySink, path: str) -> dict[str, Any]:
     record = {
         "columns": int(model.n_features_in_),
         "preparation": write_preparation(model.preparation_, target, f"{path}preparation"),

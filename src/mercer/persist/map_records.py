@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from .._random import SEED_BITS, Stream, as_seed
 from ..choose import AutoMap, PilotTable
@@ -212,7 +212,7 @@ def write_map(map: FeatureMap, target: ArraySink, path: str = "") -> dict[str, A
     return record
 
 
-def names_of(estimator: Any) -> dict[str, list[str]]:
+def names_of(estimator: BaseEstimator) -> dict[str, list[str]]:
     """Return the names of the columns, if they have names."""
     names = getattr(estimator, "feature_names_in_", None)
     return {} if names is None else {"names": [str(name) for name in names]}
@@ -304,7 +304,7 @@ def _read_choice(map: AutoMap, record: dict[str, Any], source: ArraySource, path
     return map
 
 
-def read_names(estimator: Any, names: object, columns: int) -> None:
+def read_names(estimator: BaseEstimator, names: object, columns: int) -> None:
     """Give an estimator the names of its columns."""
     if names is None:
         return
@@ -340,7 +340,7 @@ def _construction_of(map: FeatureMap, record: object, columns: int, where: str) 
     return _with_learned(map.settled(columns, **given), record, where)
 
 
-def check_unfitted(map: Any, where: str) -> None:
+def check_unfitted(map: FeatureMap, where: str) -> None:
     """Check the arguments of a map and of all maps nested inside it."""
     parts = map.construction.parts
     for part in parts:
@@ -373,7 +373,7 @@ def _with_learned(construction: Construction, record: dict[str, Any], where: str
     return construction
 
 
-def _kernel_of(map: Any, text: object, where: str) -> Any:
+def _kernel_of(map: FeatureMap, text: object, where: str) -> Any:
     if map.is_precomputed:
         return Precomputed() if text == "precomputed" else refuse(f"the kernel of {where} must be precomputed")
     kernel = read_kernel(text, f"the kernel of {where}")

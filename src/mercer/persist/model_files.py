@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 import scipy
 import sklearn
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
@@ -37,7 +38,7 @@ MODES = ("full", "seed")
 ENTRIES = ("format", "class", "parameters", "versions", "sha256", "fortran", "model")
 
 
-def save(model: Any, path: str | os.PathLike[str], parameters: str = "full") -> None:
+def save(model: BaseEstimator, path: str | os.PathLike[str], parameters: str = "full") -> None:
     """Write a fitted map or learner to a file.
 
     The file is a safetensors file, with everything except the arrays as JSON in its metadata. It contains no code and
@@ -107,7 +108,7 @@ def versions() -> dict[str, str]:
     return {"mercer": __version__} | {name: package.__version__ for name, package in packages.items()}
 
 
-def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
+def _rehearse(model: BaseEstimator, held: dict[str, Any], target: ArraySink) -> None:
     """Raise an error if the reader would refuse the file, or draw other parameters than those of the model."""
     source = ArraySource(target.arrays, target.arrays.__getitem__, target.from_seed)
     try:
@@ -127,13 +128,13 @@ def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
             raise ValueError("the seed does not draw the parameters of this model; save with parameters='full'")
 
 
-def _maps_of(model: Any) -> list[FeatureMap]:
+def _maps_of(model: BaseEstimator) -> list[FeatureMap]:
     """Return the map that a model is or has, or the maps of its two views."""
     machines = [model, model.view_y_] if hasattr(model, "view_y_") else [model]
     return [model] if isinstance(model, FeatureMap) else [machine.map_ for machine in machines]
 
 
-def _record(model: Any, target: ArraySink) -> dict[str, Any]:
+def _record(model: BaseEstimator, target: ArraySink) -> dict[str, Any]:
     if isinstance(model, ConformalClassifier | ConformalRegressor):
         return write_conformal(model, target)
     if not isinstance(model, FeatureMap | KernelMachine | Pipeline | ColumnTransformer):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -35,7 +36,7 @@ OURS = ("steps", "transformers", "remainder", "memory", "n_jobs")
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_model(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]:
+def write_model(model: BaseEstimator, target: ArraySink, path: str = "") -> dict[str, Any]:
     """Return the record of a fitted model of any kind that a file can contain."""
     if isinstance(model, FeatureMap | KernelMachine) and path and _has_output(model):
         raise NotStoredError(f"{path} has set_output, which a model file does not keep for maps and learners: undo it")
@@ -54,12 +55,12 @@ def write_model(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]
     return write_known(model, target, path)
 
 
-def _has_output(model: Any) -> bool:
+def _has_output(model: BaseEstimator) -> bool:
     """Return whether a model was asked to return data frames instead of arrays."""
     return getattr(model, "_sklearn_output_config", {}).get("transform") not in (None, "default")
 
 
-def _check_known(model: Any, path: str) -> None:
+def _check_known(model: BaseEstimator, path: str) -> None:
     if not is_known(model) or type(model).__name__ in INSIDE:
         known = ", ".join(name for name in KNOWN if name not in INSIDE)
         raise NotStoredError(
@@ -81,7 +82,7 @@ def _write_pipeline(model: Pipeline, target: ArraySink, path: str) -> dict[str, 
     return {"class": "Pipeline", "arguments": arguments, "steps": steps}
 
 
-def _write_step(step: Any, target: ArraySink, path: str) -> Any:
+def _write_step(step: BaseEstimator, target: ArraySink, path: str) -> Any:
     if step is None or isinstance(step, str):
         return step
     return write_model(step, target, path)
@@ -118,7 +119,7 @@ def _write_columns(model: ColumnTransformer, target: ArraySink, path: str) -> di
     } | names_of(model)
 
 
-def write_unfitted(model: Any, target: ArraySink, path: str) -> Any:
+def write_unfitted(model: BaseEstimator, target: ArraySink, path: str) -> Any:
     """Return the record of an unfitted estimator: its class and its arguments."""
     if isinstance(model, str):
         return model
@@ -175,7 +176,7 @@ def _read_pipeline(record: dict[str, Any], path: str, read: Callable[[Any, str],
     return model
 
 
-def check_holds_ours(model: Any) -> None:
+def check_holds_ours(model: BaseEstimator) -> None:
     """Refuse a pipeline that contains no map or learner of this package, as this is no format for other models."""
     if not any(isinstance(part, FeatureMap | KernelMachine) for part in leaves(model)):
         refuse(f"a model file cannot contain a {type(model).__name__} without a map or learner of mercer")
@@ -219,7 +220,7 @@ def _read_columns(record: dict[str, Any], source: ArraySource, path: str) -> Col
     return model
 
 
-def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) -> None:
+def _give_fitted(model: BaseEstimator, fitted: list[Any], source: ArraySource, path: str) -> None:
     """Set what a column transformer has learned about its parts, and about columns that none of them uses."""
     given = {name: columns for name, _, columns in model.transformers}
     parts, inputs, widths = {}, {}, {}
@@ -259,7 +260,7 @@ def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) 
     model.output_indices_ |= {name: slice(0, 0) for name in inputs if name not in gives}
 
 
-def _places(model: Any, chosen: Any, name: str) -> list[int]:
+def _places(model: BaseEstimator, chosen: Any, name: str) -> list[int]:
     """Return the numbers of columns that a part was given by number, by name, as a slice or by truth values."""
     count = model.n_features_in_
     names = {column: place for place, column in enumerate(getattr(model, "feature_names_in_", ()))}
@@ -309,7 +310,7 @@ def read_unfitted_model(record: object, array: Callable[[str], NDArray[Any]], pa
 # ----------------------------------------------------------------------------------------------------
 
 
-def leaves(model: Any) -> Iterator[Any]:
+def leaves(model: BaseEstimator) -> Iterator[Any]:
     """Yield the estimators of a pipeline or wrapper that contain no others: ours, and scikit-learn's."""
     parts: list[Any] = []
     if isinstance(model, ConformalClassifier | ConformalRegressor):

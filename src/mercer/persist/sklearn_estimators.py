@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from .validation import as_whole, refuse
 
@@ -66,13 +67,13 @@ def floats(*shapes: tuple[str, ...], **options: Any) -> Numbers:
 # ----------------------------------------------------------------------------------
 
 
-def _settle_encoder(encoder: Any) -> None:
+def _settle_encoder(encoder: BaseEstimator) -> None:
     if encoder.min_frequency is not None or encoder.max_categories is not None:
         refuse(f"a model file cannot contain {type(encoder).__name__} with min_frequency or max_categories")
     encoder._infrequent_enabled = False
 
 
-def _settle_one_hot(encoder: Any) -> None:
+def _settle_one_hot(encoder: BaseEstimator) -> None:
     _settle_encoder(encoder)
     counts = [len(levels) for levels in encoder.categories_]
     if encoder.drop_idx_ is None and encoder.drop is not None:
@@ -89,7 +90,7 @@ def _settle_one_hot(encoder: Any) -> None:
     encoder._n_features_outs = counts
 
 
-def _settle_ordinal(encoder: Any) -> None:
+def _settle_ordinal(encoder: BaseEstimator) -> None:
     _settle_encoder(encoder)
     found = {}
     for place, levels in enumerate(encoder.categories_):
@@ -108,7 +109,7 @@ def _settle_polynomial(features: Any) -> None:
     as_whole(features.n_output_features_, "the width of PolynomialFeatures", 0)
 
 
-def _settle_imputer(imputer: Any) -> None:
+def _settle_imputer(imputer: BaseEstimator) -> None:
     imputer.indicator_ = None
     if imputer.add_indicator:
         refuse("a model file cannot contain SimpleImputer with add_indicator")
@@ -118,13 +119,13 @@ def _settle_imputer(imputer: Any) -> None:
         refuse(f"statistics_ must have {imputer.n_features_in_} entries, found {len(imputer.statistics_)}")
 
 
-def check_function(transformer: Any) -> None:
+def check_function(transformer: BaseEstimator) -> None:
     for name in ("func", "inverse_func", "kw_args", "inv_kw_args"):
         if getattr(transformer, name) is not None:
             refuse(f"{name} of FunctionTransformer is code, which a model file cannot contain")
 
 
-def _check_linear(model: Any) -> None:
+def _check_linear(model: BaseEstimator) -> None:
     """Check that there is one row of coefficients for each class, or one row for two classes."""
     rows = 1 if len(model.classes_) == 2 else len(model.classes_)
     flat = rows == 1 and type(model).__name__ == "RidgeClassifier" and np.ndim(model.coef_) == 1
@@ -132,7 +133,7 @@ def _check_linear(model: Any) -> None:
         refuse(f"coef_ of {len(model.classes_)} classes must have {rows} rows, found the shape {np.shape(model.coef_)}")
 
 
-def _settle_ridge_classifier(model: Any) -> None:
+def _settle_ridge_classifier(model: BaseEstimator) -> None:
     binarizer = model._label_binarizer
     if not isinstance(getattr(type(model), "classes_", None), property):  # it is an attribute in older versions
         model.classes_ = binarizer.classes_
@@ -140,17 +141,17 @@ def _settle_ridge_classifier(model: Any) -> None:
         refuse("neg_label must be below pos_label")
 
 
-def _check_encoder(encoder: Any) -> None:
+def _check_encoder(encoder: BaseEstimator) -> None:
     if len(encoder.categories_) != encoder.n_features_in_:
         refuse(f"categories_ must be given for {encoder.n_features_in_} columns, found {len(encoder.categories_)}")
 
 
-def _check_quantiles(transformer: Any) -> None:
+def _check_quantiles(transformer: BaseEstimator) -> None:
     if transformer.n_quantiles_ != len(transformer.references_):
         refuse(f"references_ must have {transformer.n_quantiles_} entries, found {len(transformer.references_)}")
 
 
-def _check_directions(model: Any) -> None:
+def _check_directions(model: BaseEstimator) -> None:
     if model.n_components_ != len(model.components_):
         refuse(f"components_ must have {model.n_components_} rows, found {len(model.components_)}")
 
@@ -290,7 +291,7 @@ def class_of(name: str) -> Any:
     return getattr(module, name)
 
 
-def is_known(estimator: Any) -> bool:
+def is_known(estimator: BaseEstimator) -> bool:
     """Return whether an estimator is one of the table, not of a derived class."""
     name = type(estimator).__name__
     return name in KNOWN and type(estimator) is class_of(name)

@@ -55,7 +55,9 @@ class Writer(ArgumentWriter):
         return super().value(value, where)
 
 
-def write_arguments(estimator: Any, target: ArraySink, path: str, apart: tuple[str, ...] = ()) -> dict[str, Any]:
+def write_arguments(
+    estimator: BaseEstimator, target: ArraySink, path: str, apart: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return the arguments that differ from the defaults, which depend on the version."""
     writer, usual = Writer(target.arrays, None), signature(type(estimator)).parameters
     return {
@@ -71,7 +73,7 @@ def _is_usual(value: object, usual: object) -> bool:
     return type(value) is type(usual) and isinstance(value, bool | int | float | str) and value == usual
 
 
-def write_known(estimator: Any, target: ArraySink, path: str) -> dict[str, Any]:
+def write_known(estimator: BaseEstimator, target: ArraySink, path: str) -> dict[str, Any]:
     """Return the record of a fitted estimator of the table."""
     name = type(estimator).__name__
     kind = KNOWN[name]
@@ -128,7 +130,7 @@ def _plain(value: object, where: str) -> Any:
     raise NotStoredError(f"{where} is of type {type(value).__name__}, which a model file cannot contain")
 
 
-def dtype_text(dtype: Any, where: str) -> str:
+def dtype_text(dtype: np.dtype[Any], where: str) -> str:
     """Return the name of a type of entries."""
     if dtype.kind == "U":
         return f"<U{dtype.itemsize // 4}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._atomic import is_stream
 from .._checks import is_number
@@ -46,7 +47,7 @@ BEGINNING = b'{"__metadata__":{"mercer'
 
 
 def train(
-    learner: Any,
+    learner: BaseEstimator,
     X: Any,
     y: Any = None,
     sample_weight: WeightArgument = None,
@@ -178,7 +179,7 @@ def files_of(*given: Any) -> Iterator[Path]:
             part = part.base
 
 
-def _check_learner(learner: Any) -> None:
+def _check_learner(learner: BaseEstimator) -> None:
     """Refuse a learner that could not be saved after the fit."""
     check_machine(learner)
     if learner.callback is not None:
@@ -324,7 +325,7 @@ def raise_for(number: int) -> None:
 # -----------------------------------------------------------------------------------------------------
 
 
-def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
+def identity(learner: BaseEstimator, most: int | None = None) -> dict[str, Any]:
     """Return the facts that must be the same when a run continues: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
     maps = {name for name, value in given.items() if isinstance(value, FeatureMap)}  # a kernel's text has its fields

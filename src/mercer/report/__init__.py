@@ -11,6 +11,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from ..learn.argument_types import WeightArgument
 from .assessment import Assessment, assess
 from .baselines import Baseline, baselines
@@ -85,7 +87,7 @@ class CallableModule(ModuleType):
 
     def __call__(
         self,
-        model: Any,
+        model: BaseEstimator,
         X: Any,
         y: Any = None,
         *,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 from .._random import RandomState
 from ..data import Table
 from ..learn import KernelClassifier
@@ -54,7 +56,7 @@ class Assessment(NamedTuple):
 
 
 def assess(
-    model: Any,
+    model: BaseEstimator,
     train: Table,
     test: Table | None,
     *,

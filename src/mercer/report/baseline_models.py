@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
@@ -55,7 +56,7 @@ class Told(NamedTuple):
 class Sampled:
     """Training rows as a fitted learner sees them: their columns, targets and weights."""
 
-    def __init__(self, model: Any, table: Table, most: int, seed: int):
+    def __init__(self, model: BaseEstimator, table: Table, most: int, seed: int):
         self.model, self.most, self.seed = model, most, seed
         self.table = model.matched_table(table)
         # The learner has already refused or ignored levels that it has not seen.
@@ -174,7 +175,7 @@ def alone() -> Iterator[None]:
         yield
 
 
-def told_by(model: Any, X: Any, n_classes: int) -> Told:
+def told_by(model: BaseEstimator, X: Any, n_classes: int) -> Told:
     """Return the predictions of an estimator; classes that it has not seen have probability 0."""
     with alone():
         if not hasattr(model, "predict_proba"):
@@ -184,7 +185,7 @@ def told_by(model: Any, X: Any, n_classes: int) -> Told:
     return Told(chances[:, 1] - 0.5 if n_classes == 2 else chances, chances)
 
 
-def of_table(one: Any, model: Any, table: Table) -> Told:
+def of_table(one: BaseEstimator, model: BaseEstimator, table: Table) -> Told:
     """Return the predictions of a trained model for all rows of a table, block by block."""
     n_classes = len(model.classes_) if isinstance(model, KernelClassifier) else 1
     adopted = model.matched_table(table)

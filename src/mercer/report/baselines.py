@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from .._checks import check_whole
 from .._random import RandomState, as_seed
@@ -64,7 +65,7 @@ class Baseline(NamedTuple):
 
 
 def baselines(
-    model: Any,
+    model: BaseEstimator,
     train: Table,
     test: Table,
     *,
@@ -147,7 +148,9 @@ def baselines(
 class Contest:
     """The scores of a kernel machine, with which other models are compared on the same rows."""
 
-    def __init__(self, model: Any, mine: dict[str, Metric], y: NDArray[Any], drawing: tuple[Any, int, float, int]):
+    def __init__(
+        self, model: BaseEstimator, mine: dict[str, Metric], y: NDArray[Any], drawing: tuple[Any, int, float, int]
+    ):
         self.model, self.mine, self.y, self.drawing = model, mine, y, drawing
         self.first = first_score(model)
 
@@ -185,7 +188,7 @@ class Contest:
         return Baseline(name, what, rows, bootstrap(metrics, *self.drawing), gain)
 
 
-def first_score(model: Any) -> str:
+def first_score(model: BaseEstimator) -> str:
     """Return the score by which models are compared: balanced accuracy if classes were given weights."""
     if not isinstance(model, KernelClassifier):
         return "R2"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..data.block import Block, concatenated, part_of
 from ..learn.machine import Matched
@@ -21,6 +22,7 @@ SHOWN, NAMED = 20, 3
 """The number of columns in the picture, and in a sentence."""
 NEGLIGIBLE = 0.005
 """A smaller share is not mentioned."""
+LONGEST_NAME = 28
 
 
 class Importance(NamedTuple):
@@ -63,7 +65,7 @@ class RowSampler:
         return concatenated([Block(part, None, None) for part in self._parts]).X
 
 
-def importances_among(model: Any, table: Any, X: Any) -> list[Importance]:
+def importances_among(model: BaseEstimator, table: Any, X: Any) -> list[Importance]:
     """Return the columns of a fitted learner by their importance among rows, the largest first.
 
     The list is empty if the map has no gradients in closed form, or predictions do not change.
@@ -132,6 +134,6 @@ def importances_picture(found: Sequence[Importance]) -> str:
     return picture(figure, f"Importance of columns: {in_words(found)}.")
 
 
-def shortened(name: str, most: int = 28) -> str:
+def shortened(name: str) -> str:
     """Return a name that is short enough for a picture."""
-    return name if len(name) <= most else name[: most - 1] + "…"
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

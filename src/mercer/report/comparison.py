@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from .._checks import check_whole
 from .._defaults import COMPARED_WIDTHS
@@ -213,7 +213,7 @@ def some(n_rows: int, most: int, seed: int) -> Any:
     return np.sort(Stream(seed, "comparison").permutation(n_rows)[:most])
 
 
-def measured(name: str, learner: Any, train: Block, test: Block) -> Entry:
+def measured(name: str, learner: BaseEstimator, train: Block, test: Block) -> Entry:
     """Fit and score one machine; if it refuses the rows, issue a warning and return NaN."""
     started = perf_counter()
     try:

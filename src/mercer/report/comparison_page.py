@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._figures import size
 from .comparison import EXACT, Comparison, Entry
 from .page import page, paragraph, section, table
 from .pictures import drawing, logarithmic, picture, pictures, width_axis
 from .style import INK, MARKERS, SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PANELS = (
     ("error", "relative kernel error", "Kernel error"),
@@ -20,7 +24,7 @@ PANELS = (
 )
 
 
-def comparison_figure(found: Comparison) -> Any:
+def comparison_figure(found: Comparison) -> Figure:
     """Plot kernel error, score and time of every map against its width; a line shows the exact kernel's score.
 
     Parameters
@@ -53,11 +57,11 @@ def comparison_figure(found: Comparison) -> Any:
     return figure
 
 
-def _draw(axes: Any, found: Comparison, field: str, label: str) -> None:
+def _draw(axes: Axes, found: Comparison, field: str, label: str) -> None:
     """Draw one panel; times and errors have a logarithmic axis if any are above 0."""
     for number, name in enumerate(names_of(found)):
         mine = sorted((one.features, getattr(one, field)) for one in found.entries if one.map == name)
-        look = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
+        look: dict[str, Any] = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
         axes.plot(*zip(*mine, strict=True), linestyle="-" if number < len(SERIES) else "--", label=name, **look)
     for one in found.entries:
         if one.map == EXACT and field != "error":

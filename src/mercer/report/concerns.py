@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ..data import Table
 from ..learn import KernelClassifier
@@ -49,7 +50,7 @@ class Concern(NamedTuple):
 
 
 def concerns(
-    model: Any, test: Table, *, scores: Sequence[Score] | None = None, baselines: Sequence[Baseline] = ()
+    model: BaseEstimator, test: Table, *, scores: Sequence[Score] | None = None, baselines: Sequence[Baseline] = ()
 ) -> list[Concern]:
     """List what is wrong with the scores of a fitted learner on held-out rows, the most serious first.
 
@@ -111,7 +112,7 @@ def _below_mean(r2: Score) -> Concern | None:
     return Concern(f"{said}worse than always predicting their mean", advice)
 
 
-def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | None:
+def _below_largest_class(model: BaseEstimator, test: Table, accuracy: Score) -> Concern | None:
     """Return a concern if a classifier is right less often than its largest class, unless classes were weighted."""
     if model.class_weight is not None:
         return None
@@ -128,7 +129,7 @@ def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | 
     return Concern(said, TRY)
 
 
-def _unexpected(model: Any, error: Score) -> Concern | None:
+def _unexpected(model: BaseEstimator, error: Score) -> Concern | None:
     """Return a concern if the error is far above what the rule that chose alpha expected."""
     expected = expected_error(model)
     if not (error.value > FAR * expected > 0.0 and (math.isnan(error.low) or error.low > expected)):
@@ -142,7 +143,7 @@ def _unexpected(model: Any, error: Score) -> Concern | None:
     return Concern(said, f"{other}transform a target or columns with heavy tails, and look at the outlying rows")
 
 
-def expected_error(model: Any) -> float:
+def expected_error(model: BaseEstimator) -> float:
     """Return the root mean squared error that a rule expects of the alpha that it has chosen.
 
     Parameters
@@ -173,7 +174,7 @@ def expected_error(model: Any) -> float:
     return math.sqrt(float(np.ravel(model.scores_[place])[0]))
 
 
-def _beaten(model: Any, baselines: Sequence[Baseline]) -> list[Concern]:
+def _beaten(model: BaseEstimator, baselines: Sequence[Baseline]) -> list[Concern]:
     """Return the baselines that are ahead; the majority class counts even if the difference may be due to chance."""
     found, name = [], first_score(model)
     for one in baselines:
@@ -216,7 +217,7 @@ class Outlying(NamedTuple):
         return cls(order[:count], float(shares[count - 1]), len(errors))
 
     @classmethod
-    def of_model(cls, model: Any, test: Table) -> Outlying | None:
+    def of_model(cls, model: BaseEstimator, test: Table) -> Outlying | None:
         """Return the concerns about a regressor on held-out rows."""
         y, predicted, weight = model.observed(test, model.predict)
         squares = (np.asarray(y, dtype=np.float64) - predicted) ** 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..data import Table
 from ..learn.statistics.column_summaries import Summary, joined
@@ -46,7 +47,7 @@ class RowSummary(NamedTuple):
     prepared: tuple[str, ...] = ()
 
 
-def summary(model: Any, table: Table) -> RowSummary:
+def summary(model: BaseEstimator, table: Table) -> RowSummary:
     """Describe the rows of a table as a learner that was fitted to them sees them, in two passes.
 
     Parameters

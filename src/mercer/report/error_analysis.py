@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ..data import Table
 from ..learn import KernelClassifier
@@ -22,7 +23,7 @@ UPRIGHT_CLASSES = 8
 """Up to this many class names are horizontal above their columns; more are rotated, to keep the columns narrow."""
 
 
-def errors_section(model: Any, test: Table, interval: Interval | None = None) -> str:
+def errors_section(model: BaseEstimator, test: Table, interval: Interval | None = None) -> str:
     """Return the confusion table and the calibration of a classifier, or the residuals and interval of a regressor."""
     strange, model = unknown_levels(model, test).sentence, treating_unknown(model)
     told = paragraph(f"{strange}.") if strange else ""
@@ -47,7 +48,7 @@ def _classes(model: KernelClassifier, test: Table, told: str) -> str:
     return section("Errors on held-out rows", told, shown, "<h3>Calibration</h3>", calibration)
 
 
-def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
+def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: NDArray[Any], labels: list[Any]) -> list[list[Any]]:
     """Return the weight of the rows of each class (first index) that were predicted as each class (second index)."""
     both = [[float(weight[(y == true) & (predicted == told)].sum()) for told in labels] for true in labels]
     return [[int(one) if one.is_integer() else one for one in row] for row in both]
@@ -70,7 +71,7 @@ def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
     return wide(f'<table class="{kind}"><thead><tr>{corner}{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>')
 
 
-def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:
+def _calibration(model: KernelClassifier, y: NDArray[Any], values: NDArray[Any], weight: NDArray[Any]) -> str:
     if not model.has_probabilities:
         return paragraph("This model was trained in batches, or by an earlier version, and gives no probabilities.")
     chances, labels = probabilities(model.log_odds(values)), np.asarray(model.classes_)
@@ -81,7 +82,7 @@ def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: 
     return pictures(calibration_picture(chance, right, weight, of))
 
 
-def _numbers(model: Any, test: Table, told: str, interval: Interval | None) -> str:
+def _numbers(model: BaseEstimator, test: Table, told: str, interval: Interval | None) -> str:
     y, predicted, _ = model.observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (

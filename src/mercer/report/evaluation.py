@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +31,7 @@ Measured = tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None, ND
 
 
 def evaluate(
-    model: Any,
+    model: BaseEstimator,
     table: Table,
     *,
     resamples: int = 200,
@@ -89,7 +90,7 @@ def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random
 
 
 def measures(
-    model: Any, table: Table, strict: bool = True, each: Callable[[Any], None] = lambda rows: None
+    model: BaseEstimator, table: Table, strict: bool = True, each: Callable[[Any], None] = lambda rows: None
 ) -> Measured:
     """Return scores as functions of the weights of rows, the targets or class codes, and the weights.
 
@@ -106,7 +107,7 @@ def measures(
     return classification_metrics(codes, values, given), codes, weight, None
 
 
-def check_scorable(learner: Any, table: Table) -> None:
+def check_scorable(learner: BaseEstimator, table: Table) -> None:
     """Raise an error, before training, if held-out rows have missing values that a learner would refuse.
 
     Parameters
@@ -149,7 +150,7 @@ def known_codes(y: NDArray[Any], model: KernelClassifier, strict: bool = True) -
     return codes
 
 
-def check_predicts(model: Any) -> None:
+def check_predicts(model: BaseEstimator) -> None:
     """Raise an error if a model does not predict one target."""
     if isinstance(model, Pipeline):
         raise TypeError("expected a classifier or a regressor, found a Pipeline; load it in Python to use it")
@@ -162,7 +163,7 @@ def check_predicts(model: Any) -> None:
 
 
 def predictions(
-    model: Any, table: Table, extras: Sequence[str] = (), *, keep: Sequence[str] = ()
+    model: BaseEstimator, table: Table, extras: Sequence[str] = (), *, keep: Sequence[str] = ()
 ) -> Iterator[dict[str, Any]]:
     """Return predictions of rows as columns, block by block.
 
@@ -263,7 +264,7 @@ def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Ite
         yield from ({"prediction": y} for y in model.predict_blocks(table))
 
 
-def features(model: Any, table: Table) -> Iterator[Any]:
+def features(model: BaseEstimator, table: Table) -> Iterator[Any]:
     """Yield the features of rows, block by block: the output of a map, or the input of a learner's linear model.
 
     Parameters

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ..learn import KernelRegressor
 from ..learn.conformal.order_statistics import bound
@@ -35,7 +36,7 @@ class Interval(NamedTuple):
 
 
 def interval_about(
-    model: Any, y: NDArray[Any], predicted: NDArray[Any] | None, weight: NDArray[np.float64] | None
+    model: BaseEstimator, y: NDArray[Any], predicted: NDArray[Any] | None, weight: NDArray[np.float64] | None
 ) -> Interval | None:
     """Return the interval of split conformal prediction, which the rows held out for scores provide at no extra cost.
 

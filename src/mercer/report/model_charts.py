@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .interval import Interval
 from .pictures import drawing, logarithmic, picture, width_axis
@@ -77,7 +78,7 @@ def alphas_picture(alphas: Any, errors: Any, chosen: float, rule: str) -> str:
     return picture(figure, f"Expected error against alpha, by {rule}: the smallest is {roots[there].min():.4g}.")
 
 
-def calibration_picture(chance: Any, right: Any, weight: Any, of: str) -> str:
+def calibration_picture(chance: NDArray[Any], right: NDArray[Any], weight: NDArray[Any], of: str) -> str:
     """Plot observed frequencies against predicted probabilities, in ten bins with equally many rows."""
     told, true = calibration(chance, right, weight)
     with drawing(5.0, 4.2) as (figure, (axes,)):
@@ -94,7 +95,7 @@ def calibration_picture(chance: Any, right: Any, weight: Any, of: str) -> str:
     )
 
 
-def calibration(chance: Any, right: Any, weight: Any) -> tuple[list[float], list[float]]:
+def calibration(chance: NDArray[Any], right: NDArray[Any], weight: NDArray[Any]) -> tuple[list[float], list[float]]:
     """Return the mean probability of every bin, and the share of it that was true; bins have equally many rows."""
     order = np.argsort(chance, kind="stable")
     parts = [part for part in np.array_split(order, BINS) if len(part) and weight[part].sum() > 0]
@@ -102,7 +103,7 @@ def calibration(chance: Any, right: Any, weight: Any) -> tuple[list[float], list
     return told, true
 
 
-def observed_picture(y: Any, predicted: Any) -> str:
+def observed_picture(y: NDArray[Any], predicted: NDArray[Any]) -> str:
     """Plot observed against predicted numbers."""
     some = thinned(len(y))
     ends = [float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))]
@@ -114,7 +115,7 @@ def observed_picture(y: Any, predicted: Any) -> str:
     return picture(figure, f"Observed against predicted values of held-out rows: a correlation of {fit:.3f}.")
 
 
-def residuals_picture(y: Any, predicted: Any, interval: Interval | None = None) -> str:
+def residuals_picture(y: NDArray[Any], predicted: NDArray[Any], interval: Interval | None = None) -> str:
     """Plot residuals against predictions, with their median and spread, and the interval of new ones."""
     left, some = y - predicted, thinned(len(y))
     order = np.argsort(predicted, kind="stable")
@@ -138,7 +139,7 @@ def residuals_picture(y: Any, predicted: Any, interval: Interval | None = None) 
     )
 
 
-def values_picture(values: Any) -> str:
+def values_picture(values: NDArray[Any]) -> str:
     """Plot the distribution of the target."""
     with drawing(5.0, 2.4) as (figure, (axes,)):
         axes.hist(values, bins=30, color=SERIES[0], edgecolor=FAINT, linewidth=0.5)

@@ -6,6 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 from ..persist import describe, load
 
 HOLDERS = ("Pipeline", "ColumnTransformer")
@@ -153,7 +155,7 @@ def contents(path: Any) -> Contents:
     )
 
 
-def prepared_by(model: Any) -> list[str] | None:
+def prepared_by(model: BaseEstimator) -> list[str] | None:
     """Return what a learner, or the first learner of a pipeline, does to columns."""
     inside = getattr(model, "estimator_", model)
     learners = [step for _, step in getattr(inside, "steps", [("", inside)]) if hasattr(step, "preparation_")]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .. import data
 from .._file_identity import check_apart
@@ -57,7 +58,7 @@ class Report:
 
 
 def write(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any = None,
     *,

@@ -176,7 +176,7 @@ def _class(kind: str) -> str:
     return f' class="{kind}"' if kind else ""
 
 
-def figure(value: Any) -> str:
+def figure(value: object) -> str:
     """Return a number with four significant digits, and anything else as it is."""
     if isinstance(value, bool):
         return str(value)

@@ -8,9 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .style import FAINT, INK, VARIABLES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
+    from matplotlib.figure import Figure
 
 LOOK: Any = {
     "axes.axisbelow": True,
@@ -51,7 +56,7 @@ def drawing(width: float = 5.0, height: float = 3.6, panels: int = 1) -> Iterato
         yield figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
-def as_svg(figure: Any, alternative: str) -> str:
+def as_svg(figure: Figure, alternative: str) -> str:
     """Return a figure as SVG for a page, always the same for the same figure, with a description for screen readers."""
     from matplotlib import rc_context
 
@@ -67,7 +72,7 @@ def as_svg(figure: Any, alternative: str) -> str:
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(alternative)}"', 1)
 
 
-def picture(figure: Any, alternative: str, caption: str = "") -> str:
+def picture(figure: Figure, alternative: str, caption: str = "") -> str:
     """Return a figure of a page; the caption is plain text."""
     under = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f"<figure>{as_svg(figure, alternative)}{under}</figure>"
@@ -79,7 +84,7 @@ def pictures(*each: str) -> str:
     return f'<div class="figures">{there}</div>' if there else ""
 
 
-def logarithmic(axis: Any) -> None:
+def logarithmic(axis: XAxis | YAxis) -> None:
     """Make an axis logarithmic, with plain numbers, also between powers of ten if these are few."""
     from matplotlib.ticker import FuncFormatter
 
@@ -93,7 +98,7 @@ def logarithmic(axis: Any) -> None:
     axis.set_minor_formatter(FuncFormatter(between))
 
 
-def width_axis(axes: Any, values: Sequence[int]) -> None:
+def width_axis(axes: Axes, values: Sequence[int]) -> None:
     """Use the numbers of features that were tried as ticks: at most four, and none that overlap."""
     apart: list[int] = []
     for value in sorted(values, reverse=True):

@@ -84,7 +84,7 @@ def bootstrap(
     return scores
 
 
-def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
+def regression_metrics(y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Metric]:
     """Return R2, the root mean squared error and the mean absolute error as functions of the weights of rows.
 
     Parameters
@@ -125,7 +125,7 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
     }
 
 
-def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -> dict[str, Metric]:
+def classification_metrics(codes: NDArray[Any], values: NDArray[Any], probabilities: Any = None) -> dict[str, Metric]:
     """Return accuracy, balanced accuracy, AUC and possibly the log loss as functions of the weights of rows.
 
     AUC is the area under the ROC curve; for several classes it is the mean over each class against the rest. Classes

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 from .._figures import seconds, size
 from ..data import Table
 from ..learn import KernelClassifier
@@ -71,7 +73,7 @@ class Origin(NamedTuple):
 
 def training_page(
     title: str,
-    model: Any,
+    model: BaseEstimator,
     train: Table,
     test: Table | None = None,
     *,
@@ -152,7 +154,7 @@ def training_page(
     )
 
 
-def _lead(model: Any, rows: int, held_out: int, scores: Sequence[Score]) -> str:
+def _lead(model: BaseEstimator, rows: int, held_out: int, scores: Sequence[Score]) -> str:
     """Return the summary of the page in one sentence."""
     what = f"{len(model.classes_)} classes" if isinstance(model, KernelClassifier) else "numbers"
     made = f"A kernel machine that predicts {what}, trained on {rows:,} rows"
@@ -167,7 +169,7 @@ def _worded(score: Score) -> str:
     return f"{score.name} {score.value:.4g}{between}"
 
 
-def _first(model: Any, scores: Sequence[Score], studied: Study | None, usage: Usage | None) -> str:
+def _first(model: BaseEstimator, scores: Sequence[Score], studied: Study | None, usage: Usage | None) -> str:
     """Return the headline figures."""
     found = [(one.name, f"{one.value:.4g}", _interval(one)) for one in scores[:2]]
     if studied is not None:
@@ -210,7 +212,7 @@ MEANINGS = {
 }
 
 
-def _machine(model: Any, studied: Study | None) -> str:
+def _machine(model: BaseEstimator, studied: Study | None) -> str:
     kernel = model.map_.kernel_
     held = [
         ("kernel", repr(kernel)),
@@ -231,14 +233,14 @@ def _machine(model: Any, studied: Study | None) -> str:
     return section("Kernel and map", *parts)
 
 
-def _learner(model: Any) -> str:
+def _learner(model: BaseEstimator) -> str:
     if isinstance(model, KernelClassifier):
         return f"KernelClassifier, loss {model.loss}, C = {model.C_:.4g}{_rule(model)}"
     loss = "" if model.loss == "squared" else f"loss {model.loss}, "
     return f"KernelRegressor, {loss}alpha = {model.alpha_:.4g}{_rule(model)}"
 
 
-def _rule(model: Any) -> str:
+def _rule(model: BaseEstimator) -> str:
     """Describe how the penalty was chosen, if a rule chose it."""
     rule = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(getattr(model, penalty_name(model)))
     return f", by {RULES[rule]}" if rule in RULES else ""
@@ -271,7 +273,7 @@ def _worth(widths: Sequence[Any]) -> str:
     return f"The last doubling of the features still gained {gain:.2g}, so more features may help."
 
 
-def _penalty(model: Any, studied: Study | None) -> str:
+def _penalty(model: BaseEstimator, studied: Study | None) -> str:
     """Return the scores of other penalties."""
     if hasattr(model, "alphas_"):
         asked = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(model.alpha)
@@ -300,7 +302,7 @@ def _penalty(model: Any, studied: Study | None) -> str:
     return section("Regularisation", paragraph(said), pictures(shown))
 
 
-def _trials(model: Any) -> str:
+def _trials(model: BaseEstimator) -> str:
     """Return the trials of a pilot before the fit; nothing if all arguments were given or there were too few rows."""
     choice = getattr(model, "choice_", None)
     if choice is None or not choice.trials:

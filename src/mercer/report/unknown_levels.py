@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
@@ -42,7 +43,7 @@ class UnknownLevels(NamedTuple):
         )
 
 
-def unknown_levels(model: Any, table: Table) -> UnknownLevels:
+def unknown_levels(model: BaseEstimator, table: Table) -> UnknownLevels:
     """Count the rows of a table with levels that a fitted learner has not learned.
 
     This takes one pass over the rows, and none if the model has no columns of levels.
@@ -106,6 +107,6 @@ class UnknownCounter:
         self.found = UnknownLevels(self.found.rows + int(np.count_nonzero(wrong)), self.found.of + len(wrong), each)
 
 
-def treating_unknown(model: Any, unknown: str = "ignore") -> Any:
+def treating_unknown(model: BaseEstimator, unknown: str = "ignore") -> BaseEstimator:
     """Return a copy of a fitted learner that ignores levels that it has not learned, or raises an error about them."""
     return model if model.preparation_.levelled is None else model.treating_unknown(unknown)

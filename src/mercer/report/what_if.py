@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from .._kernel_error import KernelError, kernel_error
 from ..choose import MAPS
@@ -80,7 +80,7 @@ class Study(NamedTuple):
 
 
 def study(
-    model: Any, train: SourceTable, test: SourceTable, *, random_state: int = 0,
+    model: BaseEstimator, train: SourceTable, test: SourceTable, *, random_state: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Study:  # fmt: skip
     """Measure the kernel of a fitted model on held-out rows, and try fewer features and other penalties.
@@ -137,7 +137,7 @@ def study(
     return Study(error, few.shape[0], rows.X.shape[0], held_out.X.shape[0], widths, path, path_width)
 
 
-def has_kernel_itself(model: Any) -> bool:
+def has_kernel_itself(model: BaseEstimator) -> bool:
     """Return whether a fitted learner uses the kernel itself; models from older files do not record their solver."""
     solver = getattr(model, "solver_", None)
     return is_exact(model) or (solver is not None and solver.name == EXACT)
@@ -150,7 +150,7 @@ def some(table: SourceTable, most: int, seed: int) -> Block:
     return concatenated(list(table.blocks()))
 
 
-def as_wide(model: Any, width: int) -> Any:
+def as_wide(model: BaseEstimator, width: int) -> BaseEstimator:
     """Return an unfitted learner with another width and the kernel, map and seed of a fitted one."""
     name = type(model.map_).__name__
     alone = any(note.name == name and not note.over for note in MAPS)
@@ -167,17 +167,19 @@ def as_wide(model: Any, width: int) -> Any:
     )
 
 
-def penalty_name(model: Any) -> str:
+def penalty_name(model: BaseEstimator) -> str:
     """Return the name of the argument that is the penalty."""
     return "C" if isinstance(model, KernelClassifier) else "alpha"
 
 
-def fitted_like(model: Any, learner: Any, rows: Block) -> Any:
+def fitted_like(model: BaseEstimator, learner: BaseEstimator, rows: Block) -> BaseEstimator:
     """Return a learner fitted to rows that are prepared like those of a model, including learned scales."""
     return learner.fit_table(learner.table_to_fit(ArrayTable(*rows)), FitContext(preparation=model.preparation_))
 
 
-def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: Callable[[str], None]) -> list[Narrower]:
+def _widths(
+    model: BaseEstimator, rows: Block, test: Block, few: Any, whole: bool, told: Callable[[str], None]
+) -> list[Narrower]:
     full = int(model.map_.n_components_)
     exact = has_kernel_itself(model)
     if exact:
@@ -195,7 +197,7 @@ def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: C
     return [found[width] for width in sorted(found)]
 
 
-def _path(model: Any, rows: Block, test: Block, width: int, told: Callable[[str], None]) -> list[Penalised]:
+def _path(model: BaseEstimator, rows: Block, test: Block, width: int, told: Callable[[str], None]) -> list[Penalised]:
     name = penalty_name(model)
     centre, found = float(getattr(model, f"{name}_")), []
     for value in [centre * factor for factor in FACTORS] if centre > 0.0 else []:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device import Tensor
 from . import compiler
 from .compiler import Kernel
 from .tensors import Writer, marks
 
+if TYPE_CHECKING:
+    import torch
+
 WAVES = Kernel("additive_waves", threads=256)
 
 
-def additive_waves(frequencies: NDArray[np.float64], weights: NDArray[np.float64], device: Any) -> Writer:
+def additive_waves(frequencies: NDArray[np.float64], weights: NDArray[np.float64], device: torch.device) -> Writer:
     """Return a writer of root(x) and root(x) (cos, sin)(w log x), each times its weight, of every value x >= 0.
 
     Parameters
@@ -28,7 +32,7 @@ def additive_waves(frequencies: NDArray[np.float64], weights: NDArray[np.float64
 
     tables = [torch.tensor(table, dtype=torch.float64, device=device) for table in (frequencies, weights)]
 
-    def write(X: Any, out: Any) -> Any:
+    def write(X: Tensor, out: Tensor) -> Tensor:
         lost, (rows, columns) = marks(X), X.shape
         values = X.contiguous(), c_longlong(rows * columns), columns
         blocks = -(-rows * columns // WAVES.threads)

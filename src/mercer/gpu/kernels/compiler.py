@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._caller import warn_caller
+
+if TYPE_CHECKING:
+    import torch
 
 SOURCES = Path(__file__).parent / "cuda"
 MOST_STATIC_BYTES = 48 * 1024
@@ -43,7 +46,7 @@ class Kernel:
     constants: tuple[tuple[str, int], ...] = ()
 
 
-def launch(kernel: Kernel, blocks: int, device: Any, arguments: Sequence[Any]) -> None:
+def launch(kernel: Kernel, blocks: int, device: torch.device, arguments: Sequence[Any]) -> None:
     """Run a kernel on many blocks of threads, after everything that is queued on torch's current stream.
 
     Parameters
@@ -85,12 +88,12 @@ def is_available() -> bool:
     return True
 
 
-def runs_on(place: Any) -> bool:
+def runs_on(place: torch.device) -> bool:
     """Return whether kernels can be compiled for a device of torch."""
     return place.type == "cuda" and is_available()
 
 
-def most_shared_bytes(place: Any) -> int:
+def most_shared_bytes(place: torch.device) -> int:
     """Return how much shared memory a block of threads may have on a device of torch, of which the CPU is any."""
     import torch
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device import Tensor
 from . import compiler
 from .tensors import Writer, longest_phase, marks, sent
 from .thread_groups import ThreadGroup
+
+if TYPE_CHECKING:
+    import torch
 
 
 def fastfood(
@@ -20,7 +24,7 @@ def fastfood(
     radii: NDArray[np.float64],
     offset: NDArray[np.float64],
     scale: float,
-    device: Any,
+    device: torch.device,
 ) -> Writer | None:
     """Return a writer of scale (cos p, sin p, ...) with phases p from signs, a permutation and two transforms.
 
@@ -46,7 +50,7 @@ def fastfood(
     (offset_sent,) = sent(device, offset)
     kernel, count = group.kernel("fastfood", arrays=1, resident=1), len(radii)
 
-    def write(X: Any, out: Any) -> Any:
+    def write(X: Tensor, out: Tensor) -> Tensor:
         lost = marks(X)
         rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1]
         waves = count, offset_sent, scale, longest_phase()

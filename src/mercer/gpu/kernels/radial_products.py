@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
 
+from ..device import Tensor
 from . import compiler
 from .compiler import Kernel
 from .radial_values import SHAPES
@@ -20,7 +20,7 @@ ENOUGH_BLOCKS = 2048
 """With fewer blocks, a large GPU is partly idle: then the sums are divided into sections."""
 
 
-def radial_products(X: Any, points: Any, weights: Any, shape: str, scale: float) -> Any:
+def radial_products(X: Tensor, points: Tensor, weights: Tensor, shape: str, scale: float) -> Tensor:
     """Return K W for a radial kernel matrix K of rows and points, all of them float32 tensors on one device.
 
     Parameters

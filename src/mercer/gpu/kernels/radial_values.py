@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
 
+from ..device import Tensor
 from . import compiler
 from .compiler import Kernel
 
@@ -18,7 +18,7 @@ SHARED = 2 * 8 * (TILE + 1) * 4
 """The bytes for some columns of both."""
 
 
-def radial_values(X: Any, landmarks: Any, shape: str, scale: float) -> Any:
+def radial_values(X: Tensor, landmarks: Tensor, shape: str, scale: float) -> Tensor:
     """Return a radial kernel of rows and landmarks, float32 tensors on one device with at most MOST_COLUMNS columns.
 
     Parameters

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device import Tensor
 from ..products import in_parts, sign_matrix, split_product
 from . import compiler
 from .compiler import Kernel
 from .tensors import Writer, marks, sent
+
+if TYPE_CHECKING:
+    import torch
 
 TILE = 16384
 """The number of rows whose projections are computed at once."""
@@ -22,7 +26,7 @@ PRODUCTS = Kernel("factor_products", threads=256)
 
 
 def sign_products(
-    signs: NDArray[np.int8], degrees: NDArray[np.int32], weights: NDArray[np.float64], first: int, device: Any
+    signs: NDArray[np.int8], degrees: NDArray[np.int32], weights: NDArray[np.float64], first: int, device: torch.device
 ) -> Writer | None:
     """Return a writer of weighted products of projections to the columns starting with ``first``.
 
@@ -47,7 +51,7 @@ def sign_products(
     matrix = sign_matrix(signs, device)
     tile = max(256, min(TILE, FACTOR_BYTES // (4 * max(1, count))))
 
-    def write(X: Any, out: Any) -> Any:
+    def write(X: Tensor, out: Tensor) -> Tensor:
         lost = marks(X)
         for start in range(0, X.shape[0], tile):
             factors = split_product(in_parts(X[start : start + tile]), matrix)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device import Tensor
 from . import compiler
 from .tensors import Writer, marks, sent
 from .thread_groups import ThreadGroup
+
+if TYPE_CHECKING:
+    import torch
 
 
 def srht(
@@ -20,7 +24,7 @@ def srht(
     factor: float,
     constant: float,
     scale: float,
-    device: Any,
+    device: torch.device,
 ) -> Writer | None:
     """Return a writer of the products of outputs of transforms of rows with complex signs.
 
@@ -50,7 +54,7 @@ def srht(
     tables = sent(device, group.words(padded >= 2), group.words(padded % 2 == 1), outputs)
     kernel, (degree, features) = group.kernel("srht", arrays=3, resident=2), outputs.shape
 
-    def write(X: Any, out: Any) -> Any:
+    def write(X: Tensor, out: Tensor) -> Tensor:
         lost = marks(X)
         rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1], factor, constant, degree, features
         compiler.launch(kernel, group.blocks(X.shape[0]), X.device, (*rows, *tables, scale, out, out.shape[1], lost))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device import Tensor
 from . import compiler
 from .tensors import Writer, longest_phase, marks, sent
 from .thread_groups import ThreadGroup
 
+if TYPE_CHECKING:
+    import torch
+
 
 def structured(
-    signs: NDArray[np.int8], radii: NDArray[np.float64], offset: NDArray[np.float64], scale: float, device: Any
+    signs: NDArray[np.int8], radii: NDArray[np.float64], offset: NDArray[np.float64], scale: float, device: torch.device
 ) -> Writer | None:
     """Return a writer of scale (cos p, sin p, ...) with phases p from three rounds of signs and transforms.
 
@@ -41,7 +45,7 @@ def structured(
     flips, radii_sent, offset_sent = sent(device, np.stack(rounds, axis=1), radii, offset)
     kernel, count = group.kernel("structured", arrays=1, resident=1), len(radii)
 
-    def write(X: Any, out: Any) -> Any:
+    def write(X: Tensor, out: Tensor) -> Tensor:
         lost = marks(X)
         rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1]
         waves = flips, radii_sent, count, offset_sent, scale, longest_phase()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from ctypes import c_longlong
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device import Tensor
 from . import compiler
 from .sketch_entries import sketch_entries
 from .tensors import Writer, marks, sent
 from .thread_groups import ThreadGroup
+
+if TYPE_CHECKING:
+    import torch
 
 
 def tensor_sketch(
@@ -21,7 +25,7 @@ def tensor_sketch(
     factor: float,
     constant: float,
     scale: float,
-    device: Any,
+    device: torch.device,
 ) -> Writer | None:
     """Return a writer of the half spectrum of the convolution of count sketches.
 
@@ -52,7 +56,7 @@ def tensor_sketch(
     sketches = (*sent(device, *table), table.turns, turns)
     kernel, degree = group.kernel("tensor_sketch", arrays=2), len(buckets)
 
-    def write(X: Any, out: Any) -> Any:
+    def write(X: Tensor, out: Tensor) -> Tensor:
         lost = marks(X)
         rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1], factor, constant, degree
         compiler.launch(kernel, group.blocks(X.shape[0]), X.device, (*rows, *sketches, scale, out, lost))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..device import Tensor
+
+if TYPE_CHECKING:
+    import torch
 
 Writer = Callable[[Any, Any], Any]
 """Writes the features of float32 rows on a device to ``out``, and returns a nonzero mark for every row that must be
@@ -22,18 +27,18 @@ def longest_phase() -> float:
     return LONGEST_PHASE / math.pi
 
 
-def sent(device: Any, *arrays: NDArray[Any]) -> list[Any]:
+def sent(device: torch.device, *arrays: NDArray[Any]) -> list[Tensor]:
     """Return copies of NumPy arrays on a device: numbers in float32, integers unchanged."""
     import torch
 
-    def copied(array: NDArray[Any]) -> Any:
+    def copied(array: NDArray[Any]) -> Tensor:
         array = array.astype(np.float32) if array.dtype.kind == "f" else array.astype(np.int32)
         return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
     return [copied(array) for array in arrays]
 
 
-def marks(X: Any) -> Any:
+def marks(X: Tensor) -> Tensor:
     """Return one byte per row, initially 0."""
     import torch
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import compiler
 from .compiler import Kernel
+
+if TYPE_CHECKING:
+    import torch
 
 BLOCK = 256
 """The number of threads of a block that several small groups share."""
@@ -69,7 +72,7 @@ class ThreadGroup:
         constants = ("BITS", self.bits), ("HELD", self.held), ("BLOCK", threads), ("RESIDENT", resident)
         return Kernel(name, threads, shared, constants)
 
-    def fits(self, arrays: int, device: Any) -> bool:
+    def fits(self, arrays: int, device: torch.device) -> bool:
         """Return whether a device has enough shared memory for a block of such groups."""
         return self._shared_bytes(arrays) <= compiler.most_shared_bytes(device)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._array import to_numpy
@@ -232,7 +233,7 @@ class ConformalClassifier(ClassifierMixin, ConformalPredictor):
             sets[np.arange(len(sets)), scores.argmin(axis=1)] = True
         return sets
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.estimator.__sklearn_tags__().classifier_tags.poor_score
         return tags

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..._array import to_numpy
@@ -303,7 +304,7 @@ class ConformalRegressor(RegressorMixin, ConformalPredictor):
             bounds[rows, 0] = smallest(centres[rows], machine, -residuals, int(own.sum()) + 1 - place)
             bounds[rows, 1] = smallest(centres[rows], machine, residuals, place)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self.estimator.__sklearn_tags__().regressor_tags.poor_score
         tags.target_tags = self.estimator.__sklearn_tags__().target_tags

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from ..._array import is_foreign, to_numpy
@@ -25,7 +26,7 @@ class SplittableRows(Protocol):
     targets: NDArray[Any]
     weight: NDArray[np.float64] | None
 
-    def fit(self, estimator: Any, numbers: Numbers | None = None, **named: Any) -> None:
+    def fit(self, estimator: BaseEstimator, numbers: Numbers | None = None, **named: Any) -> None:
         """Fit an estimator to the rows with these numbers, or to all."""
         ...
 
@@ -55,7 +56,7 @@ class RowsHere:
                 to_numpy(weight), self.targets, dtype=np.float64, ensure_non_negative=True
             )
 
-    def fit(self, estimator: Any, numbers: Numbers | None = None, **named: Any) -> None:
+    def fit(self, estimator: BaseEstimator, numbers: Numbers | None = None, **named: Any) -> None:
         """Fit an estimator to the rows with these numbers, or to all."""
         X, y, weight = self._X, self.targets, self.weight
         if numbers is not None:
@@ -81,7 +82,7 @@ class RowsOnCluster:
         known = concatenated(list(table.targets()))
         self.targets, self.weight = column_or_1d(known.y, warn=True), known.weight
 
-    def fit(self, estimator: Any, numbers: Numbers | None = None, **named: Any) -> None:
+    def fit(self, estimator: BaseEstimator, numbers: Numbers | None = None, **named: Any) -> None:
         """Fit an estimator to the rows with these numbers, or to all."""
         estimator.fit(
             self._table if numbers is None else self._table.selected(numbers.astype(np.int64, copy=False)), **named
@@ -108,7 +109,7 @@ def rows_in_memory(X: Any) -> Any:
     return to_numpy(X) if is_foreign(X) else np.asarray(X)
 
 
-def check_splittable(estimator: Any) -> None:
+def check_splittable(estimator: BaseEstimator) -> None:
     """Refuse an estimator that expects a square kernel matrix, whose columns would have to be split too."""
     if estimator.__sklearn_tags__().input_tags.pairwise:
         raise ValueError("rows of kernel='precomputed' cannot be set aside or left out: give the kernel and the rows")

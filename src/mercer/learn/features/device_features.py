@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from ..._array import dense, to_numpy
+from ..._array import Array, dense, to_numpy
 from ...data.block import BLOCK_ROWS
 from ...gpu.device import Device, DeviceTiles, Tensor
 from ...gpu.kernel_blocks import UnstoredBlock
@@ -55,7 +55,7 @@ Above it, products with all rows are faster than gathering rows each time.
 """
 
 
-def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatures:
+def tensor_features(map: FeatureMap, device: Device, dtype: DTypeLike) -> TensorFeatures:
     """Return the features of tensors by a fitted map: kernel values if it is not whitened."""
     if map.gives_kernel_values and isinstance(map.kernel_, Kernel):
         values = map.kernel_.tensor_values_at(restored(map.parameters_.landmarks, map.n_features_in_), device, dtype)
@@ -64,7 +64,7 @@ def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatur
 
 
 def unstored_features(
-    map: FeatureMap, device: Device, dtype: Any, columns: int
+    map: FeatureMap, device: Device, dtype: DTypeLike, columns: int
 ) -> Callable[[Tensor], UnstoredBlock] | None:
     """Return what multiplies kernel values by so many columns without storing them; None if they are to be stored."""
     if not (map.gives_kernel_values and isinstance(map.kernel_, Kernel)):
@@ -74,7 +74,7 @@ def unstored_features(
 
 
 def sent_chunks(
-    device: Device, rows: PreparedRows, kernel: Any, first: int = 0
+    device: Device, rows: PreparedRows, kernel: Kernel, first: int = 0
 ) -> Iterator[tuple[Tensor, list[Chunk]]]:
     """Yield all rows in order, or those starting with number ``first``, as blocks of tensors with their chunks."""
     size = block_rows(rows.n_features, rows.dtype.itemsize)
@@ -101,7 +101,7 @@ class DeviceFeatures(FeatureMatrix):
         device: Device,
         n_rows: int,
         n_features: int,
-        dtype: Any,
+        dtype: np.dtype[Any],
         intercept: bool,
         n_jobs: int | None,
         passes: Passes,
@@ -259,7 +259,7 @@ class DeviceRows(DeviceFeatures):
     """Features of rows that are on a device, stored or not, so that those of any rows are available."""
 
     @abstractmethod
-    def _of(self, rows: Any) -> ChosenRows:
+    def _of(self, rows: Array) -> ChosenRows:
         """Return the features of a slice of rows, or of rows with these numbers."""
 
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
@@ -283,7 +283,9 @@ class DeviceHeld(DeviceRows):
     intercept, n_jobs, passes : as for all features
     """
 
-    def __init__(self, device: Device, Z: Tensor, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
+    def __init__(
+        self, device: Device, Z: Tensor, dtype: np.dtype[Any], intercept: bool, n_jobs: int | None, passes: Passes
+    ):
         super().__init__(device, int(Z.shape[0]), int(Z.shape[1]), dtype, intercept, n_jobs, passes)
         self.Z = Z
         self._gathered: tuple[Tensor, Tensor] | None = None
@@ -348,7 +350,7 @@ class DeviceHeld(DeviceRows):
             return None
         return self._gathered[1]
 
-    def _of(self, rows: Any) -> ChosenRows:
+    def _of(self, rows: Array) -> ChosenRows:
         return ChosenRows.all(np.ascontiguousarray(self.device.received(self.Z[rows])))
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
@@ -397,7 +399,7 @@ class DeviceStreamed(DeviceFeatures):
             elif len(some := among(rows, chunk.first, chunk.last)):
                 yield FeatureChunk(some, partial(self._made, chunk.X[some - chunk.first], chunk), chunk.last)
 
-    def _made(self, X: Any, chunk: Chunk) -> ChosenRows:
+    def _made(self, X: Array, chunk: Chunk) -> ChosenRows:
         check_rows(self._map.kernel_, X, chunk.first)
         Z = self._features(self.device.sent(dense(X)), chunk.first)
         return ChosenRows.all(np.ascontiguousarray(self.device.received(Z)))
@@ -460,7 +462,7 @@ class DeviceRecomputed(DeviceRows):
 
         tiles.run(at, self.n_rows if rows is None else len(rows))
 
-    def _of(self, rows: Any) -> ChosenRows:
+    def _of(self, rows: Array) -> ChosenRows:
         return ChosenRows.all(np.ascontiguousarray(self.device.received(self._features(self.X[rows], 0))))
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..._array import aligned, to_numpy
+from ..._array import Array, aligned, to_numpy
 from ..._memory import check_memory
 from ..._tiles import run_tiles, sum_in_order
 from ...maps import FeatureMap
@@ -67,7 +67,9 @@ class FeatureMatrix(ABC):
     """Computes features of a few landmarks with nearly the same products, for ridge regression without these features.
     """
 
-    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
+    def __init__(
+        self, n_rows: int, n_features: int, dtype: np.dtype[Any], intercept: bool, n_jobs: int | None, passes: Passes
+    ):
         self.n_rows = n_rows
         self.n_features = n_features
         self.dtype = dtype
@@ -410,7 +412,7 @@ class StreamedFeatures(FeatureMatrix):
             elif len(some := among(rows, chunk.first, chunk.last)):
                 yield FeatureChunk(some, partial(self._made, chunk.X[some - chunk.first], chunk.first), chunk.last)
 
-    def _made(self, X: Any, first: int) -> ChosenRows:
+    def _made(self, X: Array, first: int) -> ChosenRows:
         return ChosenRows.all(self._features(X, first))
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
@@ -429,7 +431,7 @@ def feature_matrix(
 def values_of(map: FeatureMap) -> Features:
     """Return the features of prepared rows by a fitted map."""
 
-    def values(X: Any, first: int) -> NDArray[Any]:
+    def values(X: Array, first: int) -> NDArray[Any]:
         check_rows(map.kernel_, X, first)
         return features(map.fitted_, X, 1, first)
 

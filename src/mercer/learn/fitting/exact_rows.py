@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import clone
 
 from ..._memory import check_room
@@ -42,7 +42,7 @@ class ExactRows(NamedTuple):
         """Return the map of kernel values at these rows."""
         return clone(self.asked).set_params(landmarks=numbers, whiten=False).fit_rows(self.rows, self.seed)
 
-    def gram(self, map: FeatureMap, known: NDArray[Any], dtype: Any, what: str) -> NDArray[Any]:
+    def gram(self, map: FeatureMap, known: NDArray[Any], dtype: DTypeLike, what: str) -> NDArray[Any]:
         """Return the kernel matrix of the rows of a map, of which the first have a known one.
 
         ``what`` describes the rows in the error if there is not enough memory.

@@ -19,14 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..._checks import check_choice, is_number
 from ..._random import Stream
 from ..._tiles import run_tiles, single_threaded_blas
+from ..argument_types import PenaltyArgument
 from ..features.chosen_rows import RowNumbers
 from ..features.design import Design
 from ..features.feature_matrix import FeatureMatrix
@@ -40,7 +41,8 @@ from .loss_fit import Sharpening, counted, features_of_few
 
 Matrix = NDArray[np.float64]
 
-LOO, HOLDOUT, GCV, EVIDENCE = "loo", "holdout", "gcv", "evidence"
+LOO: Final = "loo"
+HOLDOUT, GCV, EVIDENCE = "holdout", "gcv", "evidence"
 STRENGTHS = tuple(np.logspace(-2.0, 3.0, 11).tolist())
 """Weights of the loss relative to ||w||^2 / 2, if penalties are not given."""
 HELD_SHARE = 0.2
@@ -84,17 +86,17 @@ class PenaltyPath(NamedTuple):
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 
-def is_several(penalty: Any) -> bool:
+def is_several(penalty: PenaltyArgument) -> bool:
     """Return whether a penalty is to be chosen."""
     return not is_number(penalty)
 
 
-def rule_of(penalty: Any) -> str:
+def rule_of(penalty: PenaltyArgument) -> str:
     """Return the rule by which a penalty is chosen; leave-one-out if several penalties are given without a rule."""
     return penalty if isinstance(penalty, str) else LOO
 
 
-def check_penalty(name: str, penalty: Any, rules: tuple[str, ...]) -> None:
+def check_penalty(name: str, penalty: PenaltyArgument, rules: tuple[str, ...]) -> None:
     """Refuse a penalty that is not a positive finite number, several, or a rule."""
     if isinstance(penalty, str):
         check_choice(name, penalty, rules)
@@ -321,7 +323,7 @@ def curved_chunks(design: FeatureMatrix, h: Values) -> Iterator[tuple[Values, Va
             tell(stop)
 
 
-def considerable(h: Matrix, dtype: Any) -> Values:
+def considerable(h: Matrix, dtype: DTypeLike) -> Values:
     """Return curvatures without those near 0, in the precision of the features if that is sufficient."""
     told = float(np.finfo(dtype).eps) * float(h.sum()) < ROUNDED
     return np.where(h > NEGLIGIBLE * h.mean(), h, 0.0).astype(dtype if told else np.float64)

@@ -13,6 +13,7 @@ from ..._memory import as_bytes
 from ..._tiles import TILE, run_tiles, single_threaded_blas
 from ...data import PartitionedTable
 from ...gpu.device import Device
+from ...kernels import Kernel
 from ...maps import FeatureMap
 from ...maps.nystrom_parameters import restored
 from ..estimates.memory_estimates import room_for_features
@@ -51,7 +52,7 @@ class Placement(Protocol):
         ...
 
     def held_values(
-        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+        self, rows: PreparedRows, kernel: Kernel, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> Any:
         """Allocate kernel values at ``count`` landmarks; None if they take more than ``most_bytes``."""
         ...
@@ -85,7 +86,7 @@ class OnProcessor:
         return HeldFeatures.empty(rows, width, intercept, n_jobs)
 
     def held_values(
-        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+        self, rows: PreparedRows, kernel: Kernel, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> HeldFeatures | None:
         """Allocate kernel values.
 
@@ -140,7 +141,7 @@ class OnDevice:
         return DeviceHeld.empty(self.device, rows, width, intercept, n_jobs)
 
     def held_values(
-        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+        self, rows: PreparedRows, kernel: Kernel, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> DeviceHeld | None:
         """Allocate kernel values."""
         if rows.n_rows * count * rows.dtype.itemsize > most_bytes:
@@ -197,7 +198,7 @@ class OnPartitions:
         return PartitionedRoom(rows, make, self.there.fill, width, intercept, n_jobs, None)
 
     def held_values(
-        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+        self, rows: PreparedRows, kernel: Kernel, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
     ) -> PartitionedRoom | None:
         """Allocate kernel values."""
         if rows.n_rows * count * rows.dtype.itemsize > most_bytes:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..._array import to_numpy
 from ..._random import Stream
@@ -210,7 +210,7 @@ class KeptRows:
         Converts targets, given with the number of the first row, to codes of classes or numbers.
     """
 
-    def __init__(self, seed: int, n_rows: int, targets: Callable[[Any, int], NDArray[Any]]):
+    def __init__(self, seed: int, n_rows: int, targets: Callable[[ArrayLike, int], NDArray[Any]]):
         self._rng = Stream(seed).child("calibration")
         self._below = 2**64 if n_rows <= KEPT else 2**64 * KEPT // n_rows
         self._targets = targets

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import is_foreign, precision_and_device
+from ..._array import Array, is_foreign, precision_and_device
 from .row_values import Values, beside, weighted_sums
 
 Numbers = NDArray[np.int64]
@@ -47,7 +47,7 @@ class Bend(NamedTuple):
     of_rows: Callable[[slice], Bend] | None = None
     on_device: bool = False
 
-    def __call__(self, rows: Any, V: Values) -> Values:
+    def __call__(self, rows: Array, V: Values) -> Values:
         return self.apply(rows, V)
 
     def part(self, rows: slice) -> Bend:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import namespace
+from ..._array import Array, namespace
 from .base import Bend, Loss
 from .row_values import Values
 
@@ -56,7 +56,7 @@ def bend_beside(bends: Sequence[Bend], columns: Sequence[slice]) -> Bend:
     """Return the bend of concatenated columns, from the bends of groups of columns."""
     both = list(zip(bends, columns, strict=True))
 
-    def apply(rows: Any, V: Values) -> Values:
+    def apply(rows: Array, V: Values) -> Values:
         return namespace(V).concat([bend(rows, V[:, mine]) for bend, mine in both], axis=1)
 
     def of_rows(rows: slice) -> Bend:

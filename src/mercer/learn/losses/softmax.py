@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import is_foreign, namespace
+from ..._array import Array, is_foreign, namespace
 from .base import Bend, ClassLoss, Numbers
 from .row_values import Values, weighted_sums
 
@@ -52,7 +50,7 @@ class Softmax(ClassLoss):
 def bend_of(p: Values, scaled: Values) -> Bend:
     """Return the bend of rows with these probabilities, given also multiplied by their weights."""
 
-    def apply(rows: Any, V: Values) -> Values:
+    def apply(rows: Array, V: Values) -> Values:
         return scaled[rows] * (V - namespace(V).sum(p[rows] * V, axis=1, keepdims=True))
 
     return Bend(apply, None, lambda rows: bend_of(p[rows], scaled[rows]), is_foreign(p))

@@ -135,13 +135,13 @@ class Passes:
             if tell is not None:
                 tell(rows)
 
-    def summed(self, what: str, add: Callable[[int, Any, Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def summed(self, what: str, add: Callable[[int, Any, Any], tuple[Any, ...]]) -> Sums:
         """Return the sums that ``add`` computes in a pass, given the first row, initial sums and a callback."""
         checkpoint = self.context.checkpoint
         if checkpoint is None:
             return add(0, None, self.begin(what))
 
-        def take_up() -> tuple[Any, ...]:
+        def take_up() -> Sums:
             begun = checkpoint.take_up(what)
             return add(begun.rows, begun.sums, self.begin(what, begun.rows, checkpoint.added))
 

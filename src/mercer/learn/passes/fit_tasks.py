@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from sklearn.base import BaseEstimator
+
 from .progress import Callback, Progress
 
 try:
@@ -43,7 +45,7 @@ class FitTasks:
         The context of its fit.
     """
 
-    def __init__(self, learner: Any, context: Any):
+    def __init__(self, learner: BaseEstimator, context: Any):
         self._learner, self._context, self._done = learner, context, 0
 
     def __call__(self, progress: Progress) -> None:
@@ -91,7 +93,7 @@ def tells_callbacks(fit: Method) -> Method:
 
     @with_callbacks
     @wraps(fit)
-    def telling(learner: Any, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
+    def telling(learner: BaseEstimator, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
         if not getattr(learner, "_skl_callbacks", None):
             return fit(learner, X, y, *given, **named)
         with learner._fit_by_hundredths(X, y):
@@ -105,7 +107,7 @@ def tells_of_estimator(fit: Method) -> Method:
 
     @with_callbacks
     @wraps(fit)
-    def telling(learner: Any, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
+    def telling(learner: BaseEstimator, X: Any, y: Any = None, *given: Any, **named: Any) -> Any:
         if not getattr(learner, "_skl_callbacks", None):
             return fit(learner, X, y, *given, **named)
         with learner._whole_fit(X, y, 1):
@@ -115,7 +117,7 @@ def tells_of_estimator(fit: Method) -> Method:
 
 
 @contextmanager
-def inner_fit(learner: Any, estimator: Any) -> Iterator[None]:
+def inner_fit(learner: BaseEstimator, estimator: BaseEstimator) -> Iterator[None]:
     """Pass the callbacks of a learner on to the estimator that it fits."""
     context = getattr(learner, "_callback_fit_ctx", None)
     if context is None:
@@ -128,6 +130,6 @@ def inner_fit(learner: Any, estimator: Any) -> Iterator[None]:
         task.call_on_fit_task_end(estimator=learner)
 
 
-def heard_by(learner: Any) -> list[Callback]:
+def heard_by(learner: BaseEstimator) -> list[Callback]:
     """Return the functions to which a learner reports its passes: ``callback``, and those of ``set_callbacks``."""
     return [one for one in (learner.callback, learner.fit_tasks) if one is not None]

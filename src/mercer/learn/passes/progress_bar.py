@@ -8,6 +8,8 @@ import threading
 from time import monotonic
 from typing import Any, Self, TextIO
 
+from sklearn.base import BaseEstimator
+
 from ..._figures import seconds as in_words
 from .progress import Progress
 
@@ -190,7 +192,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def fit_line(model: Any, last: Progress) -> str:
+def fit_line(model: BaseEstimator, last: Progress) -> str:
     """Return a summary of a fit in one line, from its last report.
 
     Examples

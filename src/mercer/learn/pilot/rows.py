@@ -17,13 +17,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from statistics import median_low
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._array import canonical_csr
+from ..._array import Array, canonical_csr
 
 Matrix = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class PilotRows(NamedTuple):
         return int(HELD_SHARE * len(self.numbers))
 
 
-def pilot_rows(X: Any, Y: Matrix, weight: Matrix, seed: int) -> PilotRows:
+def pilot_rows(X: Array, Y: Matrix, weight: Matrix, seed: int) -> PilotRows:
     """Return the rows of a sample that a pilot uses.
 
     Parameters
@@ -162,7 +162,7 @@ def are_drawn_from_few(counts: Collection[int]) -> bool:
     return total >= OFTEN * len(counts) and total < most * len(counts)
 
 
-def row_bytes(X: Any, dtype: Any) -> Iterator[bytes]:
+def row_bytes(X: Array, dtype: type[np.floating]) -> Iterator[bytes]:
     """The contents of every row in a precision; -0 is 0."""
     if sp.issparse(X):
         with np.errstate(over="ignore"):

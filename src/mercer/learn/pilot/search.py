@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._array import Array
 from ..._tiles import single_threaded_blas
 from ...kernels import Gaussian, Kernel, Matern
 from ...maps import FeatureMap
@@ -127,7 +128,7 @@ class Pilot:
     def __init__(
         self,
         preparation: Preparation,
-        X: Any,
+        X: Array,
         Y: Matrix,
         rows: PilotRows,
         make_map: MakeMap,
@@ -383,7 +384,7 @@ def kernels_of(scale: str | None, of: Iterable[tuple[Family, Iterable[float]]], 
     return sorted(made, key=lambda one: one.smoothness)
 
 
-def total_variance(X: Any) -> float:
+def total_variance(X: Array) -> float:
     """Return the sum of the variances of the columns; 1 if no column varies by more than rounding."""
     if sp.issparse(X):
         X = X.astype(np.float64)

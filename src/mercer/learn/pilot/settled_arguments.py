@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._array import Array
 from ..._defaults import LEARNER_WIDTH, WIDEST_LEARNER
 from ..._random import Stream
 from ...data.block import Block
@@ -79,7 +80,7 @@ def settled(
     preparation: Preparation,
     sample: RowSample,
     block: Block,
-    unscaled: Any,
+    unscaled: Array,
     targets: Matrix | None,
     penalties: Matrix | None,
     seed: int,
@@ -156,7 +157,7 @@ def settled(
     return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, *known)
 
 
-def usual_kernel(X: Any) -> Kernel:
+def usual_kernel(X: Array) -> Kernel:
     """Return the kernel for rows on which none can be chosen: Gaussian, of fixed bandwidth if all rows are equal."""
     if X.shape[0] == 0 or X.shape[1] == 0 or (X.max(axis=0) != X.min(axis=0)).sum() > 0:
         return GAUSSIAN

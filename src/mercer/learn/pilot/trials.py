@@ -10,6 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ..._array import Array
 from ...maps import FeatureMap
 from ...maps.nystrom_parameters import restored
 from ..solvers.choice import has_landmark_values
@@ -64,7 +65,7 @@ class RidgeTrial(NamedTuple):
     coef: Matrix
     offset: Matrix
 
-    def held_out(self, X: Any, Y: Matrix, weight: Matrix) -> Matrix:
+    def held_out(self, X: Array, Y: Matrix, weight: Matrix) -> Matrix:
         """Return the same errors for held-out rows."""
         predicted = self.features.of(X) @ self.coef + self.offset
         return weight * ((Y - predicted) ** 2).sum(axis=1)
@@ -85,7 +86,7 @@ class TrialFeatures:
         Prepared rows.
     """
 
-    def __init__(self, map: FeatureMap, X: Any):
+    def __init__(self, map: FeatureMap, X: Array):
         self.factor: Matrix | None = None
         if has_landmark_values(map):
             map = clone(map).set_params(whiten=False)
@@ -98,7 +99,7 @@ class TrialFeatures:
         """The landmarks of Nystrom."""
         return restored(self.map.parameters_.landmarks, self.map.n_features_in_)
 
-    def of(self, X: Any) -> Matrix:
+    def of(self, X: Array) -> Matrix:
         """Return the features of rows."""
         Z = self.map.transform(X)
         if self.factor is None:
@@ -121,7 +122,7 @@ def cholesky(gram: Matrix) -> Matrix:
     raise ValueError("the kernel is not positive semi-definite on these rows")
 
 
-def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: Matrix | None = None) -> RidgeTrial:
+def ridge_trial(map: FeatureMap, X: Array, Y: Matrix, weight: Matrix, penalties: Matrix | None = None) -> RidgeTrial:
     """Return ridge regression with the penalty that has the smallest exact leave-one-out error.
 
     Parameters

@@ -18,7 +18,7 @@ from .gaps import told_where
 from .preparation import Preparation
 
 
-def refuse_path(X: Any) -> None:
+def refuse_path(X: object) -> None:
     """Refuse the name of a file in place of its rows."""
     if isinstance(X, str | os.PathLike):
         name = os.fsdecode(X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 WIDEST = 12.0
 """The largest extent of a column of a table if tails are tamed, in units: enough for 100 million normal numbers.
@@ -75,7 +75,7 @@ def per_unit(size: Any) -> Any:
     return 1.0 / np.maximum(size, SMALLEST)
 
 
-def in_precision(factor: Vector, dtype: Any) -> NDArray[Any]:
+def in_precision(factor: Vector, dtype: DTypeLike) -> NDArray[Any]:
     """Return factors in the precision of the rows, the largest number in place of those beyond it."""
     return np.minimum(factor, np.finfo(dtype).max).astype(dtype)
 

@@ -402,21 +402,18 @@ class Preparation:
         """Discard what only other scales would need; the rest is what a model file contains."""
         self._found = None
 
-    def rescaled(self, scale: str | None, tails: str | None = None) -> Preparation:
-        """Return the same columns in another scale, without another pass, for comparisons of scales during a fit.
-
-        ``tails`` is "keep" or "tame", or None to leave that as it is.
-        """
-        if self._found is None and scale == self.scale and tails in (None, self.tails):
+    def rescaled(self, scale: str | None) -> Preparation:
+        """Return the same columns in another scale, without another pass, for comparisons of scales during a fit."""
+        if self._found is None and scale == self.scale:
             return copy(self)  # rows are not changed, so nothing had to be found
         if self._found is None:
             raise ValueError("column summaries are not kept after the fit: learn the preparation again")
         if scale not in SCALES or scale == "auto":
             raise ValueError(f"scale must be one of {SCALES[1:]}, found {scale!r}")
-        if (tails == "tame" or scale == "log") and self._found.heavy is None:
+        if scale == "log" and self._found.heavy is None:
             raise ValueError("tails were not examined: create the preparation with tails='tame'")
         other = copy(self)
-        other.scale, other.tails = scale, self.tails if tails is None else tails
+        other.scale = scale
         other.kind = self.kind if scale == self.scale else None
         other._settle()
         return other

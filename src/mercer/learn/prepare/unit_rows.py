@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._array import squares
+from ..._array import Array, squares
 
 
-def unit_rows(X: Any) -> Any:
+def unit_rows(X: Array) -> Array:
     """Return rows of norm 1; a row of zeros is not changed."""
     limits = np.finfo(X.dtype)
     with np.errstate(over="ignore"):
@@ -34,7 +34,7 @@ def pull_unit_rows(rows: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray
     return np.divide(G - along * units, norms, out=np.zeros_like(rows), where=norms > 0.0)
 
 
-def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
+def divided_rows(X: Array, divisors: NDArray[Any]) -> Array:
     """Return every row divided by a number."""
     if sp.issparse(X):
         data = X.data / np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype)
@@ -42,7 +42,7 @@ def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
     return X / divisors[:, None].astype(X.dtype)
 
 
-def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
+def scaled_rows(X: Array, factors: NDArray[Any]) -> Array:
     """Return every row times its factor."""
     if sp.issparse(X):
         data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)

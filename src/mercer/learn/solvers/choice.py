@@ -7,13 +7,13 @@ of :mod:`mercer.learn.estimates.time_forecast` convert everything else. The numb
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._memory import physical_memory
 from ...kernels import Kernel
-from ...maps import Nystrom
+from ...maps import FeatureMap, Nystrom
 from ..estimates.memory_estimates import Extent, known_width
 from ..estimates.time_forecast import DECOMPOSITION, DOUBLE, FACTOR_COST, FEATURE_OPERATIONS, PRODUCT_COST
 from ..features.design import Design
@@ -91,12 +91,12 @@ class SolverCost(NamedTuple):
         return cls(report.method, *((report.expected, report.operations) if known else (math.nan, math.nan)))
 
 
-def has_landmark_values(map: Any) -> bool:
+def has_landmark_values(map: FeatureMap) -> bool:
     """Whether plain kernel values at its landmarks can replace a map that is not fitted."""
     return isinstance(map, Nystrom) and map.rank is None and isinstance(parsed(map.kernel), Kernel)
 
 
-def has_many_landmarks(map: Any, n_rows: int, width: int) -> bool:
+def has_many_landmarks(map: FeatureMap, n_rows: int, width: int) -> bool:
     """Whether a map has enough landmarks for plain kernel values to pay off, and fewer than rows.
 
     It has at most ``width``, and fewer if fewer are given, such as all distinct rows of a table of a few categories.
@@ -107,7 +107,7 @@ def has_many_landmarks(map: Any, n_rows: int, width: int) -> bool:
     return LEAST_LANDMARKS <= count < n_rows
 
 
-def check_landmark_values(map: Any) -> None:
+def check_landmark_values(map: FeatureMap) -> None:
     """Refuse a map without such landmarks."""
     if not has_landmark_values(map):
         raise ValueError(
@@ -116,7 +116,7 @@ def check_landmark_values(map: Any) -> None:
         )
 
 
-def check_exact_values(map: Any) -> None:
+def check_exact_values(map: FeatureMap) -> None:
     """Refuse a kernel whose values at all rows cannot be computed."""
     if not has_landmark_values(map):
         raise ValueError(f"map='exact' requires a kernel of mercer.kernels, found {map.kernel!r}")
@@ -248,7 +248,7 @@ def expected_cost(design: Design, loss: Loss) -> float:
     return descent_cost(*size, curvature) if is_cheaper(*size, curvature) else newton_cost(*size)
 
 
-def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: bool = False) -> bool:
+def takes_landmarks(map: FeatureMap, n_rows: int, width: int, n_columns: int, sums: bool = False) -> bool:
     """Whether kernel values at landmarks are cheaper for this map; ``sums`` if the alternative works by sums."""
     if not has_many_landmarks(map, n_rows, width):
         return False
@@ -258,7 +258,7 @@ def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: boo
 # -- what a machine takes ----------------------------------------------------------------------------------------------
 
 
-def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
+def works_on_landmarks(model: LinearMachine, map: FeatureMap, n_rows: int) -> bool:
     """Whether a machine uses kernel values at the landmarks of this map, without whitened features."""
     if model.solver not in ("auto", "landmarks") or not model.may_iterate:
         return False
@@ -268,7 +268,7 @@ def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
     return takes_landmarks(map, n_rows, known_width(model), model.n_columns, model.loss == "squared")
 
 
-def cost_on_map(model: LinearMachine, map: Any, extent: Extent) -> float:
+def cost_on_map(model: LinearMachine, map: FeatureMap, extent: Extent) -> float:
     """Return the operations of the machine that is used for this map, which is not fitted."""
     n_rows, width, squared = extent.n_rows, extent.width, model.loss == "squared"
     if works_on_landmarks(model, map, n_rows):

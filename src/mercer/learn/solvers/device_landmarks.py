@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ...gpu.device import Device, Tensor
 from ...gpu.precision import full_precision
@@ -55,11 +56,11 @@ class DeviceRoot(CoefficientChange):
     def _gram(self) -> dict[Any, Tensor]:
         return {}
 
-    def turn(self, dtype: Any) -> DeviceTriangular:
+    def turn(self, dtype: DTypeLike) -> DeviceTriangular:
         """Return T in this precision."""
         return self._single if dtype == np.float32 else self.factor
 
-    def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> DeviceTriangular:
+    def preconditioner(self, curvature: float, intercept: bool, dtype: DTypeLike) -> DeviceTriangular:
         """Return the factor of I + c T'T, bordered by the row of an intercept that is not regularised."""
         count, eps = len(self.factor), float(np.finfo(dtype).eps)
         with full_precision(self.device):

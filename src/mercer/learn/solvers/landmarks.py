@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..._array import namespace
 from ..._tiles import single_threaded_blas, sum_in_order
@@ -129,7 +129,7 @@ class LandmarkRoot(CoefficientChange):
             self._single = Triangular(self.factor.lower.astype(np.float32), self.factor.n_jobs)
         return self._single
 
-    def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> Triangular:
+    def preconditioner(self, curvature: float, intercept: bool, dtype: DTypeLike) -> Triangular:
         """Return the factor of I + c T'T, bordered by the row of an intercept that is not regularised."""
         count = len(self.factor)
         if self._gram is None:

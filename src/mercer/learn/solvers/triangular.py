@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..._tiles import run_tiles
 from ..features.chosen_rows import ChosenRows
@@ -134,7 +134,7 @@ class Triangular:
         run_tiles(work, n, BLOCK, self.n_jobs)
         return found
 
-    def gram(self, dtype: Any) -> Values:
+    def gram(self, dtype: DTypeLike) -> Values:
         """Return the lower half of L' L, in this precision; the entries above are 0, or symmetric."""
         n, lower = len(self), self.lower.astype(dtype)
         for block in blocks(n):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from ..._array import Array
 
 WIDE, SUMMARISED = 2048, 256
 """If there are more columns than the first number, they are summarised in groups of the second."""
@@ -40,7 +42,7 @@ class Summary(NamedTuple):
         return np.ldexp(np.sqrt(variance), self.exponent)
 
 
-def summarise(X: Any, weight: Vector | None) -> Summary:
+def summarise(X: Array, weight: Vector | None) -> Summary:
     """Return the summary of one block, dense or CSR; entries that are not stored are zeros."""
     n, width = X.shape
     if sp.issparse(X):
@@ -79,7 +81,7 @@ def divided(values: Vector, exponent: NDArray[np.int64]) -> Vector:
     return np.ldexp(values, -exponent) if ((exponent != 0) & (exponent != NOTHING)).any() else values
 
 
-def _summarise_sparse(X: Any, weight: Vector) -> Summary:
+def _summarise_sparse(X: Array, weight: Vector) -> Summary:
     width, column = X.shape[1], np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     values, w = X.data.astype(np.float64), weight[X.indices]
     known = ~np.isnan(values)

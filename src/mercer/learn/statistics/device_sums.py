@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from ..._array import dense, is_foreign
+from ..._array import Array, dense, is_foreign
 from ...gpu.device import Device, DeviceTiles, Tensor
 from ...gpu.precision import full_precision
 from ...maps import FeatureMap
@@ -117,19 +117,21 @@ class RowValues:
         The precision of features and results.
     """
 
-    def __init__(self, device: Device, map: FeatureMap, function: Callable[[Tensor], Tensor], width: int, dtype: Any):
+    def __init__(
+        self, device: Device, map: FeatureMap, function: Callable[[Tensor], Tensor], width: int, dtype: DTypeLike
+    ):
         self.device, self.dtype = device, np.dtype(dtype)
         self._features = tensor_features(map, device, self.dtype)
         self._function, self._width = function, width
         self._tiles = DeviceTiles(device, max(1, TILE_BYTES // (int(map.n_components_) * self.dtype.itemsize)))
 
     @classmethod
-    def linear(cls, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any) -> RowValues:
+    def linear(cls, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: DTypeLike) -> RowValues:
         """Return <coef, z> as a function of rows, for coefficients of shape (n_columns, n_features)."""
         columns = device.sent(coef.T, dtype)
         return cls(device, map, lambda Z: Z @ columns, len(coef), dtype)
 
-    def __call__(self, X: Any, first: int) -> NDArray[Any]:
+    def __call__(self, X: Array, first: int) -> NDArray[Any]:
         """Return the values of prepared rows, dense or CSR, the first of which has this number."""
         rows = self.device.sent(dense(X), self.dtype)
         found = self.device.empty((X.shape[0], self._width), self.dtype)

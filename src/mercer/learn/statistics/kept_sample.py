@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import to_numpy
+from ..._array import Array, to_numpy
 from ..._random import Stream
 from ...data.table_rows import Chunk
 
@@ -47,9 +47,9 @@ class KeptSample(NamedTuple):
     @classmethod
     def of(
         cls,
-        X: Any,
-        Z: Any,
-        left: Callable[[Any, NDArray[Any]], NDArray[Any]],
+        X: Array,
+        Z: Array,
+        left: Callable[[Array, NDArray[Any]], NDArray[Any]],
         rng: Stream,
         first: int,
         without: NDArray[np.int64] | None = None,
@@ -100,7 +100,7 @@ class Sampling:
         rng: Stream,
         first: int,
         without: NDArray[np.int64] | None,
-        left: Callable[[Any, NDArray[Any]], NDArray[Any]],
+        left: Callable[[Array, NDArray[Any]], NDArray[Any]],
     ):
         self._made_of = rng, first, without, left
         self._lock = threading.Lock()
@@ -112,7 +112,7 @@ class Sampling:
         """The number of rows that were shown."""
         return sum(self.seen.values())
 
-    def watch(self, Z: Any, chunk: Chunk) -> None:
+    def watch(self, Z: Array, chunk: Chunk) -> None:
         """Keep the rows of a chunk that belong to the sample."""
         rng, first, without, left = self._made_of
         more = KeptSample.of(chunk.X, Z, left, rng, first + chunk.first, without)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..._array import is_foreign
+from ..._array import Array, is_foreign
 from ...gpu.device import Device
 from ...gpu.second_moments import moments_of_tensor, trace_of_tensor
 
@@ -193,7 +193,7 @@ class Moments(NamedTuple):
         )
 
 
-def trace_of(Z: Any, weight: Matrix | None) -> float:
+def trace_of(Z: Array, weight: Matrix | None) -> float:
     """Return the trace of Z' diag(weight) Z; infinite or NaN if it is too large for the precision of Z."""
     if is_foreign(Z):
         return trace_of_tensor(Device.holding(Z), Z, weight)
@@ -201,7 +201,7 @@ def trace_of(Z: Any, weight: Matrix | None) -> float:
         return float(np.vdot(Z, Z)) if weight is None else float(weight @ np.einsum("ij,ij->i", Z, Z))
 
 
-def precision_of(Z: Any) -> float:
+def precision_of(Z: Array) -> float:
     """Return the relative rounding of features."""
     return float(np.finfo(str(Z.dtype).removeprefix("torch.")).eps)
 

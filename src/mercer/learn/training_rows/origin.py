@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from ...data import SourceTable, Table
 from ...data.block import Block, rows_of
@@ -21,7 +22,7 @@ FIRST_ROWS = 16
 """The number of rows whose fingerprints are remembered."""
 
 
-def remember(model: Any, X: Any) -> None:
+def remember(model: BaseEstimator, X: Any) -> None:
     """Record on a learner by which fingerprints it can recognise its training rows."""
     X = X.source if isinstance(X, PartitionedFiles) else X
     model.target_name_ = X.target_name if isinstance(X, Table) else None
@@ -29,7 +30,7 @@ def remember(model: Any, X: Any) -> None:
     model.first_rows_ = row_prints(rows_of(X.head(), slice(0, FIRST_ROWS))) if isinstance(X, SourceTable) else ()
 
 
-def has_seen(model: Any, table: Table) -> bool:
+def has_seen(model: BaseEstimator, table: Table) -> bool:
     """Return whether a learner was probably trained on a table, whose first block has most rows it remembers."""
     known = getattr(model, "first_rows_", ())
     if not known or not isinstance(table, SourceTable):

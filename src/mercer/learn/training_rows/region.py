@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from ..._array import Array
 from ...data.table_rows import Chunk
 from ...kernels import Kernel, Linear, Polynomial
 from ...kernels.algebra import Scaled, Sum
@@ -32,7 +33,7 @@ class Region(NamedTuple):
     most: Vector
 
     @classmethod
-    def of(cls, X: Any) -> Region:
+    def of(cls, X: Array) -> Region:
         """Return the region of rows, dense or CSR, of which there is at least one."""
         least, most = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
         return cls(np.asarray(least, dtype=np.float64), np.asarray(most, dtype=np.float64))
@@ -49,7 +50,7 @@ class Region(NamedTuple):
             margin = MARGIN * (self.most - self.least)
             return Region(self.least - margin, self.most + margin)
 
-    def nearest(self, X: Any) -> Any:
+    def nearest(self, X: Array) -> Array:
         """Return rows, dense or CSR, with those outside the box moved to its surface; entries that CSR omits stay 0."""
         if sp.issparse(X):
             values = np.clip(X.data, self.least[X.indices], self.most[X.indices]).astype(X.dtype)
@@ -61,7 +62,7 @@ class Region(NamedTuple):
         moved[rows] = np.clip(X[rows], self.least, self.most)
         return moved
 
-    def distances(self, X: Any) -> Vector:
+    def distances(self, X: Array) -> Vector:
         """Return how far rows, dense or CSR, are outside the box, as a share of its diagonal, from 0 to infinity."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ranges = self.most - self.least
@@ -89,7 +90,7 @@ class Region(NamedTuple):
         """Return how far entries of these columns are outside the ranges of their columns."""
         return np.maximum(np.maximum(self.least[columns] - values, values - self.most[columns]), 0.0)
 
-    def _sparse_squares(self, X: Any, unit: float) -> Vector:
+    def _sparse_squares(self, X: Array, unit: float) -> Vector:
         """Return squared distances, computed from the stored entries and the distance of a row of zeros."""
         zeros = (self._outside(0.0, slice(None)) / unit) ** 2
         stored = (self._outside(X.data, X.indices) / unit) ** 2
@@ -156,7 +157,7 @@ def fallback(distances: Vector) -> Vector:
     return np.minimum(1.0, MARGIN / np.maximum(distances, MARGIN))
 
 
-def has_linear_term(kernel: Any) -> bool:
+def has_linear_term(kernel: Kernel) -> bool:
     """Return whether a kernel is linear, or a sum with a linear kernel, so that trends of predictions continue."""
     if isinstance(kernel, Sum):
         return has_linear_term(kernel.left) or has_linear_term(kernel.right)
@@ -165,6 +166,6 @@ def has_linear_term(kernel: Any) -> bool:
     return isinstance(kernel, Linear) or (isinstance(kernel, Polynomial) and kernel.degree == 1)
 
 
-def decays(kernel: Any) -> bool:
+def decays(kernel: Kernel) -> bool:
     """Return whether a kernel depends on the difference of two rows, so that nothing is known far from all rows."""
     return isinstance(kernel, Kernel) and kernel.is_shift_invariant
