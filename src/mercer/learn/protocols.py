@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from .._array import Array
 from .._random import RandomState
 from ..maps import FeatureMap
-from .argument_types import KernelArgument, MapArgument, MemoryArgument
+from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument
 
 if TYPE_CHECKING:
     from .estimates.memory_estimates import Extent
@@ -102,3 +103,12 @@ class LinearClassifier(LinearMachine, Protocol):
 
     C: Any
     classes_: Any
+
+
+class LinearRegressor(LinearMachine, Protocol):
+    """A regressor as the fit of its loss sees it."""
+
+    alpha: PenaltyArgument
+    delta: float | None
+    quantile: float | Sequence[float]
+    epsilon: float

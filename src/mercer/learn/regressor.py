@@ -32,22 +32,20 @@ from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.exact_ridge import exact_ridge
 from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
-from .fitting.loss_fit import features_of_rows, minimised, warn_unless_converged
+from .fitting.loss_fit import features_of_rows
 from .fitting.penalty_path import (
     EVIDENCE,
     GCV,
     HOLDOUT,
     LOO,
-    STRENGTHS,
-    PathFit,
     PenaltyPath,
     check_penalty,
     is_several,
     rule_of,
 )
+from .fitting.target_fit import alphas_to_try, least_target_loss
 from .gaussian_process import GaussianProcessMachine
 from .left_out.calibration import KeptRows
-from .losses import TargetLoss
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import Factor, can_add_rows
 from .passes.fit_tasks import tells_callbacks
@@ -55,18 +53,14 @@ from .passes.progress import Progress, Reporter
 from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
-from .solvers.conjugate_gradients import solver_for
 from .solvers.evidence import Evidence, most_evident
-from .solvers.newton import Report, Solution
+from .solvers.newton import Report
 from .solvers.ridge import N_ALPHAS, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets.regression_losses import (
     LOSSES,
-    Columns,
     check_counts,
     check_loss_arguments,
-    columns_of_loss,
-    default_delta,
 )
 from .targets.regression_targets import AllTargets, Units, checked_targets
 from .training_rows.region import Region, decays, has_linear_term
@@ -77,7 +71,6 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 LANDMARKS, WIDE = "landmarks", "wide"
 SOLVERS = ("auto", "features", LANDMARKS, WIDE)
-ADVICE = "raise max_iter, tol or alpha"
 RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
@@ -546,19 +539,21 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
         self._n_columns = targets.shape[1] * levels
         design: Design
         if works_on_landmarks(self, chosen, rows.n_rows):
-            least = self._several(targets, weight)[-1] if is_several(self.alpha) else self._least_alpha
+            least = alphas_to_try(self, targets, weight)[-1] if is_several(self.alpha) else self._least_alpha
             alpha = least / float(weight.sum()) if self.loss == "squared" else np.inf
             self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self.n_columns, alpha).chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             plan.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             design = features_of_rows(self, rows, self.n_columns)
-        solution, columns, delta = self._least_loss(design, targets, weight)
+        solution, columns, delta, path = least_target_loss(self, design, targets, weight)
         W, width = solution.W, self.map_.n_components_
         objective = columns.objective(W, width, design.products(W, "decision values"))
         coef, offset = columns.own(design.coefficients(W), width, bool(self.fit_intercept))
         self._refuse_overflow(coef, offset)
         plan.passes.report.end()
+        if path is not None:
+            self.penalty_path_ = path
         if self.loss == "huber":
             self.delta_ = delta
         if self.loss == "quantile" and np.ndim(self.quantile):
@@ -571,58 +566,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, GaussianProcessMachine):
         self._keep_region(rows)
         self.intercept_ = float(offset[0]) if self._one_column else offset
         self.coef_ = coef[0] if self._one_column else coef
-
-    def _least_loss(self, design: Design, targets: Matrix, weight: Matrix) -> tuple[Solution, Columns, Matrix]:
-        """Return the solution, the columns of decision values with the alpha used, and Huber's delta of each."""
-        if not is_several(self.alpha):
-            alpha = float(np.asarray(self.alpha))
-            delta, start = self._delta_and_start(design, targets, weight, alpha)
-            columns = self._columns(targets, weight, delta, alpha)
-            return minimised(self, design, columns.loss, start, ADVICE)[0], columns, delta
-        alphas = self._several(targets, weight)
-        rule = HOLDOUT if rule_of(self.alpha) == HOLDOUT else LOO
-        delta, _ = self._delta_and_start(design, targets, weight, alphas[len(alphas) // 2])
-        columns = self._columns(targets, weight, delta, 1.0)
-        path = PathFit(design, columns.loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
-        found = path.chosen([1.0 / alpha for alpha in alphas], rule)
-        warn_unless_converged(found.solution.report, ADVICE)
-        self.penalty_path_ = found.path(rule, alphas)
-        assert isinstance(found.loss, TargetLoss)
-        return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
-
-    def _several(self, targets: Matrix, weight: Matrix) -> tuple[float, ...]:
-        """Return the alphas to choose from, in decreasing order; the alphas of a rule are in the units of the loss."""
-        if not isinstance(self.alpha, str):
-            return tuple(np.unique(np.asarray(self.alpha, dtype=np.float64))[::-1].tolist())
-        unit = 1.0
-        if self.loss == "poisson":
-            unit = float((weight @ targets / weight.sum()).mean())
-        elif self.loss in WITH_CORNERS:
-            unit = 1.0 / float(Units.of(targets, weight, bool(self.fit_intercept)).spread.mean())
-        return tuple(unit / strength for strength in STRENGTHS)
-
-    def _columns(self, targets: Matrix, weight: Matrix, delta: Matrix, alpha: float) -> Columns:
-        asked: dict[str, Any] = {"delta": delta, "quantile": self.quantile, "epsilon": float(self.epsilon)}
-        return columns_of_loss(self.loss, targets, weight, alpha, bool(self.fit_intercept), **asked)
-
-    def _delta_and_start(
-        self, design: Design, targets: Matrix, weight: Matrix, alpha: float
-    ) -> tuple[Matrix, Matrix | None]:
-        """Return Huber's delta of every target and, if a first fit determines it, the coefficients of that fit."""
-        if self.loss != "huber" or self.delta is not None:
-            return np.full(targets.shape[1], 0.0 if self.delta is None else float(self.delta)), None
-
-        def make() -> tuple[NDArray[Any], ...]:
-            centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
-            first = self._columns(targets, weight, default_delta(targets - centre, weight), alpha)
-            W = solver_for(design, first.loss).minimise(float(self.tol), int(self.max_iter)).W
-            delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
-            return delta, W, np.array([design.n_passes])
-
-        checkpoint = design.passes.context.checkpoint
-        delta, W, passes = make() if checkpoint is None else checkpoint.settled("delta", make)
-        design.n_passes = int(passes[0])
-        return delta, W
 
     def _keep_region(self, rows: PreparedRows, before: Region | None = None) -> None:
         super()._keep_region(rows, before)
