@@ -317,7 +317,7 @@ def write_page(
     with atomic_write(path) as file:
         file.write(page.encode())
     if not for_machines():
-        click.echo(f"{path}: the page about it")
+        click.echo(f"{path}: the report on the model")
 
 
 def width_in_words(map: str, width: int, most: str = "") -> str:

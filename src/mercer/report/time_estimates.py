@@ -1,4 +1,4 @@
-"""Estimates of the time that the scores of a model and the page about it take, from the time of its fit."""
+"""Estimates of the time that the scores of a model and its report take, from the time of its fit."""
 
 from __future__ import annotations
 
