@@ -442,7 +442,8 @@ def test_copies_of_rows_are_left_out_together():
     X, Y = rng.normal(size=(400, 2)), rng.normal(size=(400, 1))
     bootstrap = rng.integers(0, 400, size=400)
     balanced = np.r_[np.arange(400), np.repeat(np.arange(40), 9)]
-    for rows in (np.tile(np.arange(400), 5), bootstrap, balanced):
+    often = rng.integers(0, 400, size=2000)
+    for rows in (np.tile(np.arange(400), 5), bootstrap, balanced, often):
         used = pilot_rows(X[rows], Y[rows], np.ones(len(rows)), 0)
         assert len(used.numbers) == len(np.unique(rows))
         assert used.weight.sum() == len(rows)
@@ -517,6 +518,24 @@ def test_which_rows_were_drawn_again():
     assert found(many + many[:1] * 9, numbers + numbers[:1] * 9) == {many[0]}
     assert found(many * 5, some * 5) == set()
     assert found([], []) == set()
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_tables_of_few_categories_are_recognised_by_targets_or_columns(convert):
+    rng = np.random.default_rng(0)
+    doses = np.repeat(rng.normal(size=(20, 2)), rng.integers(1, 12, size=20), axis=0)
+    categories = rng.integers(0, 3, size=(200, 3)) * 1.0
+    kinds = rng.integers(0, 5, size=(200, 3)) * 1.0  # 125, so that most occur once or twice
+    noise, weight = rng.normal(size=(200, 1)), np.ones(200)
+    for X, Y, one_by_one in (
+        (doses, noise[: len(doses)], True),
+        (doses, doses[:, :1] ** 2, False),
+        (categories, noise, True),
+        (categories, categories[:, :1], True),
+        (kinds, kinds[:, :1], False),
+    ):
+        used = pilot_rows(convert(X), Y, weight[: len(X)], 0)
+        assert (len(used.numbers) == len(X)) is one_by_one
 
 
 def test_rows_of_few_kinds_are_used_one_by_one_in_any_order():

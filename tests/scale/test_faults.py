@@ -344,5 +344,6 @@ def test_a_lost_scheduler_is_a_clear_error_and_the_fit_goes_on_with_another(coll
             if process is not None:
                 process.kill()
                 process.wait()
-    train(make(), X, y, output=tmp_path / "whole")
+    with in_this_process():
+        train(make(), X, y, output=tmp_path / "whole")
     assert output.read_bytes() == (tmp_path / "whole").read_bytes()

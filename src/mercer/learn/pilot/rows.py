@@ -31,6 +31,8 @@ HELD_SHARE = 0.25
 """The share of the rows that is held out of everything, for the final decision about learned columns."""
 OFTEN = 3
 """If rows occur at least so many times on average, they are drawn from few possible ones."""
+FEW = 2
+"""A column has few values if there are at least this many times as many different rows."""
 DIFFERING = 0.05
 """If the targets of more than this share of the repeated rows differ, repeated rows are not copies."""
 LARGE_SHARE, MORE_OFTEN = 0.02, 10
@@ -78,7 +80,7 @@ def pilot_rows(X: Array, Y: Matrix, weight: Matrix, seed: int) -> PilotRows:
     contents = list(zip(row_bytes(X, np.float64), row_bytes(X, np.float32), strict=True))
     used = np.flatnonzero(weight > 0.0).tolist()
     pairs = [(contents[number][0], Y[number].tobytes()) for number in used]
-    one_by_one = drawn_again(pairs)
+    one_by_one = drawn_again(pairs, have_few_values(X[used]))
     counts_rows = len(set(pairs)) == len(pairs) and np.array_equal(weight, np.floor(weight))
     found: dict[bytes, tuple[bytes, int]] = {}
     total: dict[bytes, float] = {}
@@ -103,18 +105,20 @@ def pilot_rows(X: Array, Y: Matrix, weight: Matrix, seed: int) -> PilotRows:
     return PilotRows(numbers, np.array([total[row] for row in order]))
 
 
-def drawn_again(pairs: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
+def drawn_again(pairs: Sequence[tuple[bytes, bytes]], from_few_values: bool = True) -> set[bytes]:
     """Return the rows that occur again because they were drawn again, rather than copied.
 
-    These are all rows if most of them, or of the class with the most different rows, occur again and again, as in
-    tables of a few categories; rarer classes may have been balanced by copies. They are also all rows if the targets of
-    many repeated rows differ, which those of copies never do. Otherwise they are the repeated rows whose targets
-    differ, and those that make up a large share of the table, such as rows of zeros.
+    These are all rows if their columns have few values, and if most of them, or of the class with the most different
+    rows, occur again and again, as in tables of a few categories; rarer classes may have been balanced by copies. They
+    are also all rows if the targets of many repeated rows differ, which those of copies never do. Otherwise they are
+    the repeated rows whose targets differ, and those that make up a large share of the table, such as rows of zeros.
 
     Parameters
     ----------
     pairs : sequence of (bytes, bytes)
         The contents of every row and of its targets.
+    from_few_values : bool, default=True
+        Whether every column has much fewer different values than there are different rows.
 
     Returns
     -------
@@ -138,7 +142,8 @@ def drawn_again(pairs: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
         by_target.setdefault(target, []).append(count)
     # Numbers as targets mostly belong to one row each.
     alone = [count for counts in by_target.values() if len(counts) == 1 for count in counts]
-    if are_drawn_from_few(max([alone, *by_target.values()], key=len)) or len(differing) > DIFFERING * repeated:
+    are_few = from_few_values and are_drawn_from_few(max([alone, *by_target.values()], key=len))
+    if are_few or len(differing) > DIFFERING * repeated:
         return set(rows)
     of_all = median_low(times.values()) if times else 0
     usual = {target: median_low(counts) if len(counts) > 1 else of_all for target, counts in by_target.items()}
@@ -160,6 +165,30 @@ def are_drawn_from_few(counts: Collection[int]) -> bool:
     """
     most, total = max(counts, default=0), sum(counts)
     return total >= OFTEN * len(counts) and total < most * len(counts)
+
+
+def have_few_values(X: Array) -> bool:
+    """Whether every column has much fewer different values than there are different rows.
+
+    Columns of categories do; a column of numbers has about as many values as there are different rows.
+
+    Examples
+    --------
+    >>> have_few_values(np.array([[0, 0], [0, 1], [1, 0], [1, 1]])), have_few_values(np.array([[0.3, 1], [0.1, 0]]))
+    (True, False)
+    """
+    different = len(set(row_bytes(X, np.float64)))
+    return all(FEW * len(np.unique(column)) <= different for column in columns_of(X))
+
+
+def columns_of(X: Array) -> Iterator[NDArray[Any]]:
+    """The entries of every column; of a sparse matrix those that are stored, and a zero if there are others."""
+    if not sp.issparse(X):
+        yield from np.asarray(X).T
+        return
+    X = X.tocsc()
+    for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        yield np.append(X.data[first:last], np.zeros(int(last - first < X.shape[0])))
 
 
 def row_bytes(X: Array, dtype: type[np.floating]) -> Iterator[bytes]:
