@@ -148,7 +148,10 @@ def ridge_trial(map: FeatureMap, X: Array, Y: Matrix, weight: Matrix, penalties:
     centred = moments.centred(True)
     alphas = path.alphas()
     if penalties is None:
-        alphas = alphas[alphas >= min(LEAST_PENALTY * float(np.trace(moments.gram)), alphas[-1])]
+        size = float(np.trace(moments.gram))
+        alphas = alphas[alphas >= LEAST_PENALTY * size]
+        if not len(alphas):  # features that are the same for all rows explain nothing, whatever the penalty
+            alphas = np.array([size])
     else:
         alphas = np.unique(np.maximum(penalties, alphas[0]))  # anything smaller is rounding
     left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
