@@ -181,7 +181,7 @@ def have_few_values(X: Array) -> bool:
     return all(FEW * len(np.unique(column)) <= different for column in columns_of(X))
 
 
-def columns_of(X: Array) -> Iterator[NDArray[Any]]:
+def columns_of(X: Array) -> Iterator[NDArray[np.floating]]:
     """The entries of every column; of a sparse matrix those that are stored, and a zero if there are others."""
     if not sp.issparse(X):
         yield from np.asarray(X).T
