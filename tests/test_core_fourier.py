@@ -60,7 +60,7 @@ def test_special_phases(isa, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_a_phase_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):
+def test_a_phase_that_is_not_a_number_shows_in_the_longest(isa, dtype, wrong):
     phases = phases_of(3, 40, dtype, 1.0)
     phases[1, 23] = wrong
     longest = _core.waves(phases, np.zeros(1, dtype=dtype), 1.0, np.empty((3, 80), dtype=dtype))
@@ -92,7 +92,7 @@ def test_sign_rotations(isa, n, size, count, width, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_rotated_row_does_not_depend_on_those_beside_it(isa, dtype):
+def test_a_rotated_row_does_not_depend_on_those_next_to_it(isa, dtype):
     rng = np.random.default_rng(2)
     X, signs = rng.normal(size=(40, 90)).astype(dtype), rng.choice([-1.0, 1.0], size=(2, 3, 128)).astype(dtype)
     radii, offset = (rng.random(200) / 128).astype(dtype), np.zeros(1, dtype=dtype)

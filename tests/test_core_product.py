@@ -117,7 +117,7 @@ def test_waves_of_products_of_sparse_rows(isa, count, index, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, np.finfo(np.float64).max])
-def test_a_product_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):
+def test_a_product_that_is_not_a_number_shows_in_the_longest(isa, dtype, wrong):
     X, matrix = np.ones((40, 7), dtype=dtype), np.ones((7, 600))
     with np.errstate(over="ignore"):
         X[20, 3] = wrong

@@ -114,7 +114,7 @@ def test_a_constant_entry_and_columns_of_a_wider_array(isa, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_row_does_not_depend_on_those_beside_it(isa, dtype):
+def test_a_row_does_not_depend_on_those_next_to_it(isa, dtype):
     X = np.random.default_rng(5).normal(size=(11, 40)).astype(dtype)
     places, signs = hashes(3, 40, 32, dtype)
     tables = srht_tables(draw_srht(Stream(2), 3, 40, 70), dtype)

@@ -50,7 +50,7 @@ def test_level_are_means_no_farther_apart_than_one_deviation_of_each(values, oth
     assert side(values, others) == expected
 
 
-def test_cells_beside_each_other():
+def test_cells_next_to_each_other():
     found = of_runs(a=[80.0, 81.0], b=[70.0, 72.0])
     assert beside(found, "a", "b") == (9.5, 1, "points")
     assert beside(found, "a", "absent") is MISSING

@@ -60,7 +60,7 @@ def toy(calls, fails_at=None):
     return experiment.Experiment("toy", "Toy", "A toy.", listed, table, picture, claims)
 
 
-def test_an_interrupted_run_goes_on(tmp_path, capsys):
+def test_an_interrupted_run_continues(tmp_path, capsys):
     first, second = [], []
     with pytest.raises(KeyboardInterrupt):
         experiment.main(toy(first, fails_at=("map, D = 2", 1)), ["--full", "--results", str(tmp_path)])
@@ -326,7 +326,7 @@ def test_splits_lie_in_the_unit_ball():
     assert kar.kernel_on(np.eye(3), kar.EXPONENTIAL).gamma == pytest.approx(0.5)
 
 
-def test_h01_has_exact_degrees_beside_the_random_features():
+def test_h01_has_exact_degrees_next_to_the_random_features():
     X = np.random.default_rng(0).normal(size=(5, 3))
     sketch = kar.MAPS["H0/1"](Exponential(0.5), 7, 3, 0).fit(X)
     assert sketch.exact_degrees_ == (0, 1)

@@ -85,7 +85,7 @@ def test_every_formula_becomes_mathml(monkeypatch):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_begins_with_a_title(name):
+def test_an_example_starts_with_a_title(name):
     docstring = ast.get_docstring(ast.parse((ROOT / "examples" / name).read_text(encoding="utf-8")))
     title, rule, *_ = docstring.splitlines()
     assert set(rule) == {"="}

@@ -200,7 +200,7 @@ class Meeting(TensorSketch):
 
 
 @pytest.mark.parametrize("blas", [1, 2])
-def test_as_many_threads_as_are_asked_for(blas):
+def test_as_many_threads_as_are_requested(blas):
     sketch = Meeting(n_components=4, random_state=0).fit(np.eye(2))
     with threadpool_limits(limits=blas, user_api="blas"):
         assert sketch.threads(expected=blas) == blas

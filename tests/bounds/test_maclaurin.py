@@ -121,7 +121,7 @@ def test_nothing_overflows():
     assert bounds.hoeffding_count(1e300, epsilon=1e-300, delta=0.5) > 10**1200
 
 
-def test_no_more_coefficients_are_asked_for_than_count():
+def test_no_more_coefficients_are_requested_than_count():
     kernel = Maclaurin(lambda n: 1.0 / math.factorial(n))  # factorials overflow from n = 171 on
     expected = bounds.maclaurin_lipschitz(Exponential(), 1.5, 3)
     assert bounds.maclaurin_lipschitz(kernel, 1.5, 3) == pytest.approx(expected, rel=1e-9, abs=0.0)

@@ -205,7 +205,7 @@ def test_bad_arguments_are_named(map, arguments, message):
         certify(map, **({"X": some_rows(50)} | arguments))
 
 
-def test_what_is_no_map_of_a_kernel_is_refused(map):
+def test_what_is_not_a_map_of_a_kernel_is_refused(map):
     X = some_rows(50)
     with pytest.raises(TypeError, match="for a learner, give its map_"):
         certify(LinearRegression(), X)

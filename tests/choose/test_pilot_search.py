@@ -207,7 +207,7 @@ def test_width_grows_where_it_helps(monkeypatch):
     assert found.model.n_components > 16
 
 
-def test_a_search_begins_with_fewer_features_than_the_default_has(monkeypatch):
+def test_a_search_starts_with_fewer_features_than_the_default_has(monkeypatch):
     monkeypatch.setattr(pilot_search, "FIRST_WIDTH", 16)
     found = search(np.sin(3.0 * MORE[:, 0]), rows=MORE, features=64).run()
     widths = [one.features for one in found.trials]
@@ -347,7 +347,7 @@ def test_time_is_kept_for_what_follows_the_fit(monkeypatch):
     assert time.now <= 13.0
 
 
-def test_what_does_not_begin_in_time_is_the_default(monkeypatch):
+def test_what_does_not_start_in_time_is_the_default(monkeypatch):
     Simulated(monkeypatch, first=10.0)
     found = search(seconds=12.0, rounds=None).run()
     assert found.notes == ["there was no time to search: the model is the default learner"]

@@ -210,7 +210,7 @@ def test_any_expression_is_estimated(kernel):
     assert kernel_error(chosen, X).relative < 0.2
 
 
-def test_what_is_no_kernel():
+def test_what_is_not_a_kernel():
     with pytest.raises(TypeError, match="kernel must be"):
         feature_map(3)
     with pytest.raises(TypeError, match=r"write Gaussian\(\)"):

@@ -82,7 +82,7 @@ def trial(score, seconds=1.0):
     return Trial(1, "", None, "squared", 1.0, 100, 10, "", score, seconds)
 
 
-def test_the_best_goes_on_with_its_neighbours():
+def test_the_best_continues_with_its_neighbours():
     entered = grid(Family(Gaussian("median"), None, X, 0))
     ranked = [(entered[place], trial(0.5)) for place in (2, 4, 0)]  # all others were not in the round
     kept = promoted(ranked, 2)

@@ -66,6 +66,6 @@ def test_a_map_cannot_be_named_and_chosen(folder, fails, option):
     assert "do not give --map as well" in fails(*words, code=2)
 
 
-def test_what_cannot_be_met_is_said(folder, fails, tmp_path):
+def test_what_cannot_be_met_is_reported(folder, fails, tmp_path):
     words = ["fit", "flowers.csv", "--target", "kind", "--target-error", 1e-7, "--features", 8, "-o", tmp_path / "m"]
     assert "the best is" in fails(*words)

@@ -206,7 +206,7 @@ def test_a_missing_file_of_options_is_an_error(folder, fails):
     assert "none.toml: no such file" in fails("fit houses.csv --config none.toml --dry-run", code=2)
 
 
-def test_a_run_that_goes_on_ends_in_the_same_model(folder, run, tmp_path, monkeypatch):
+def test_a_run_that_continues_ends_in_the_same_model(folder, run, tmp_path, monkeypatch):
     seen = []
 
     @contextmanager
@@ -258,7 +258,7 @@ def test_a_page_about_the_model(folder, run, tmp_path):
         assert "--kernelauto" in page.words.lower()
 
 
-def test_scores_stand_beside_those_of_other_models(folder, run, tmp_path):
+def test_scores_stand_next_to_those_of_other_models(folder, run, tmp_path):
     command = f"fit flowers.csv --target kind --features 64 -o {tmp_path}/m"
     found = json.loads(run(f"{command} --json").stdout)
     _, test = data.open("flowers.csv", target="kind").split(test=0.2, seed=0)
@@ -318,7 +318,7 @@ def test_a_model_from_a_device_is_the_one_of_the_processor(folder, run, tmp_path
     np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-8 * np.abs(here.coef_).max())
 
 
-def test_a_name_that_is_no_device(folder, run, tmp_path):
+def test_a_name_that_is_not_a_device(folder, run, tmp_path):
     done = run("fit", "houses.csv", "--target", "price", "--device", "tpu", "-o", tmp_path / "houses.mercer")
     assert done.exit_code != 0
     assert "device must be None, 'cuda'" in done.stderr

@@ -73,7 +73,7 @@ def test_columns_are_found_by_name(folder, run, tmp_path, frames):
     assert run(f"predict houses.mercer {tmp_path}/h.parquet --quiet").stderr == ""
 
 
-def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
+def test_unavailable_predictions_are_refused(folder, fails, tmp_path, frames):
     assert "only a regressor has standard" in fails("predict flowers.mercer flowers.csv --with deviations -q")
     assert "only a classifier has decisions" in fails("predict houses.mercer houses.csv --with decisions -q")
     assert "has no column 'a'" in fails("predict flowers.mercer houses.csv -q")
@@ -100,7 +100,7 @@ def test_towns_that_the_model_does_not_know(folder, run, tmp_path, frames):
     assert np.isfinite(pd.read_csv(tmp_path / "p.csv")["prediction"]).all()
 
 
-def test_files_that_are_no_models(folder, fails, tmp_path):
+def test_files_that_are_not_models(folder, fails, tmp_path):
     for command in ("predict {} houses.csv", "evaluate {} houses.csv --target price", "inspect {}"):
         assert "not a model file of mercer" in fails(command.format("houses.csv"))
         assert "none.mercer: no such file or directory; is the name correct?" in fails(command.format("none.mercer"))
@@ -150,7 +150,7 @@ def test_scores_are_the_librarys(folder, run):
         assert text in printed
 
 
-def test_scores_that_cannot_be_had(folder, fails, tmp_path):
+def test_unavailable_scores_are_refused(folder, fails, tmp_path):
     nameless = mercer.KernelRegressor(n_components=4, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
         np.eye(3), np.arange(3.0)
     )

@@ -128,7 +128,7 @@ def test_plain_text_is_shown_as_it_is():
 FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "plain", "a=b", "'quoted", ""]
 
 
-def test_formulas_in_labels_are_text_where_it_is_asked_for(tmp_path, run, fails):
+def test_formulas_in_labels_are_text_where_it_is_requested(tmp_path, run, fails):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=90)})
     labels = np.array(["=2+2", "+49", "none"])[np.digitize(frame["x"], [-0.5, 0.5])]
@@ -160,7 +160,7 @@ def test_numbers_stay_numbers(tmp_path, run):
     assert run(*predicted, "--spreadsheet-safe").stdout == run(*predicted).stdout
 
 
-def test_the_library_writes_text_that_is_no_formula():
+def test_the_library_writes_text_that_is_not_a_formula():
     for columns in ({"=a": np.array(FORMULAS, dtype=object)}, {"=a": np.array(FORMULAS)}):
         file, safe = io.BytesIO(), io.BytesIO()
         mercer.data.write(file, [columns], "csv")
@@ -172,7 +172,7 @@ def test_the_library_writes_text_that_is_no_formula():
         mercer.data.write(io.BytesIO(), [np.ones((1, 1))], "npy", spreadsheet_safe=True)
 
 
-def test_kept_columns_are_no_formulas_either(folder, run, tmp_path):
+def test_kept_columns_are_not_formulas_either(folder, run, tmp_path):
     frame = pd.read_csv(folder / "houses.csv").head(4).assign(id=["=1+1", "-5", "+x", "plain"])
     frame.to_csv(tmp_path / "rows.csv", index=False)
     words = "predict", folder / "houses.mercer", tmp_path / "rows.csv", "--keep", "id", "-o", tmp_path / "p.csv"

@@ -206,7 +206,7 @@ def test_lines_of_rows_without_a_last_break_and_with_other_ends(tmp_path):
 
 @pytest.mark.parametrize("size", [64, 100, 333, 1 << 20])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_breaks_within_quotes_are_no_rows(tmp_path, monkeypatch, size, end):
+def test_breaks_within_quotes_are_not_rows(tmp_path, monkeypatch, size, end):
     monkeypatch.setattr("mercer.data.csv.READ_BYTES", size)
     texts = [f"one of {n}{end}two, of {n}" if n % 3 == 0 else f"t{n}" for n in range(60)]
     lines = [f'{n},"{text}",{n % 7}' for n, text in enumerate(texts)]

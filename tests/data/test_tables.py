@@ -208,7 +208,7 @@ def test_a_pass_holds_few_rows(tmp_path, monkeypatch, kind):
     assert peak < 0.5 * X.nbytes
 
 
-def test_blocks_begin_anywhere_in_any_table():
+def test_blocks_start_anywhere_in_any_table():
     X, y = numbers(9000)
     for table in (data.ArrayTable(X, y), data.Blocks([(X[:5000], y[:5000]), (X[5000:], y[5000:])]), data.open(X)):
         for start in range(4):
@@ -281,7 +281,7 @@ def test_pandas_frames_with_other_names():
         data.open(pd.DataFrame(np.eye(2), columns=["a", "a"]))
 
 
-def test_features_of_a_table_are_written_where_they_are_asked_for():
+def test_features_of_a_table_are_written_where_they_are_requested():
     X = np.random.default_rng(0).normal(size=(5000, 3))
     map = RandomFourier(n_components=8, random_state=0).fit(X)
     out = np.empty((5000, 8))

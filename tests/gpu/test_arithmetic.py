@@ -161,7 +161,7 @@ def test_rows_of_a_block():
     assert SUMMED_ROWS <= 65536
 
 
-def test_tiles_are_halved_when_there_is_no_room_and_that_is_said_once():
+def test_tiles_are_halved_when_there_is_no_room_and_this_is_reported_once():
     done, tried = [], []
 
     def work(tile):

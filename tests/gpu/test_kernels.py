@@ -351,7 +351,7 @@ def test_rows_and_features_may_have_gaps_in_memory(case, launched):
 
 
 @pytest.mark.parametrize("case", ["structured", "fastfood", "hadamard", "srht", "tensor", "fourier", "additive"])
-def test_features_may_begin_between_two_pairs(case, launched):
+def test_features_may_start_between_two_pairs(case, launched):
     """A GPU stores pairs only at multiples of their size."""
     features, X = fitted(case)
     expected, width = features.transform(torch.from_numpy(X)), features.n_components_

@@ -29,7 +29,7 @@ def test_features_are_those_of_the_processor(row, dtype):
 
 
 @pytest.mark.parametrize("row", obeying())
-def test_arrays_of_cupy_come_back_as_such(row):
+def test_cupy_arrays_are_returned_as_such(row):
     cupy = pytest.importorskip("cupy")
     X = row.sample(40).astype(np.float32)
     features = row(64, random_state=0).fit(X)

@@ -103,7 +103,7 @@ def test_a_function_that_turns_negative():
 
 
 @pytest.mark.parametrize("degree", [1, 8, 20])
-def test_a_function_may_begin_late_and_skip(degree):
+def test_a_function_may_start_late_and_skip(degree):
     assert Maclaurin(lambda n: float(n == degree))([[2.0]], [[0.5], [1.0], [0.0]]).tolist() == [[1.0, 2.0**degree, 0.0]]
 
 

@@ -170,7 +170,7 @@ def test_rows_are_independent(kernel):
 
 
 @every_kernel
-def test_a_larger_draw_begins_with_the_smaller(kernel):
+def test_a_larger_draw_starts_with_the_smaller(kernel):
     rng = Stream(4, "test")
     large = kernel.frequencies(rng, 100, 5)
     for count in (0, 1, 7, 64, 99):

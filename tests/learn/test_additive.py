@@ -57,7 +57,7 @@ def test_batches_merges_and_blocks_agree_with_one_pass(classes, class_weight):
         np.testing.assert_array_equal(model.predict(X), whole.predict(X))
 
 
-def test_a_model_that_was_stored_goes_on():
+def test_a_model_that_was_stored_continues():
     X, y, _ = problem()
     stored = pickle.loads(pickle.dumps(machine().partial_fit(X[:400], y[:400], NAMES)))
     assert_same(stored.partial_fit(X[400:], y[400:]), machine().fit(X, y), 1e-10)

@@ -303,7 +303,7 @@ def test_rows_without_anything_keep_a_column():
     assert learned(gaps)(gaps).shape == (40, 1)
 
 
-def test_a_constant_column_is_not_looked_at_again():
+def test_a_constant_column_is_not_checked_again():
     X = np.random.default_rng(0).normal(size=(100, 3))
     X[:, 1] = 0.1 + 0.2  # which is not 0.3
     found = learned(X)
@@ -429,7 +429,7 @@ def test_logarithms_are_tried_where_tails_are_heavy():
     assert scales_for(learned(visits()), "standard") == ("standard",)
 
 
-def test_scales_that_cannot_be_had():
+def test_unavailable_scales_are_refused():
     found = learned(houses())
     with pytest.raises(ValueError, match="scale must be one of"):
         found.rescaled("auto")

@@ -203,7 +203,7 @@ def test_explanations_that_do_not_add_up_come_with_a_warning():
     model.explain(X[:5], baseline=X[5:], n_points=16)
 
 
-def test_explanations_begin_at_the_landmarks_or_at_the_rows():
+def test_explanations_start_at_the_landmarks_or_at_the_rows():
     X, y = rows()
     known = KernelRegressor("gaussian('scale')", map="nystrom", n_components=40, alpha=0.1, random_state=0).fit(X, y)
     landmarks = X[known.map_.component_indices_]

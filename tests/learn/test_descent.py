@@ -100,7 +100,7 @@ class StoppedError(Exception):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])
-def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
+def test_a_run_that_was_ended_continues_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
     monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are computed again
     X, y = problem(3, n=5000)
     model = KernelClassifier(map=features(), loss=loss, C=10.0, memory=1000, preparation=None)

@@ -404,7 +404,7 @@ def test_clusters_of_features_that_are_streamed(share, device, monkeypatch):
     np.testing.assert_array_equal(there.labels_, here.labels_)
 
 
-def test_tensors_come_back_from_every_learner():
+def test_every_learner_returns_tensors():
     X, f = problem(200)
     rows = torch.tensor(X)
     for name, methods in METHODS.items():
@@ -475,7 +475,7 @@ def test_names_of_devices(device):
         KernelRegressor(device=device).fit(X, f)
 
 
-def test_torch_is_asked_for(monkeypatch):
+def test_torch_is_requested(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"device='cuda' needs torch: install mercer\[gpu\]"):
         Device.named("cuda")
@@ -491,7 +491,7 @@ def test_model_files_do_not_hold_the_device(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["sums", "landmarks"])
-def test_a_run_on_a_device_goes_on_where_it_ended(name):
+def test_a_run_on_a_device_continues_where_it_ended(name):
     X, f = problem(900)
 
     class Ends(CheckpointState):

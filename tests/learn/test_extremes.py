@@ -22,7 +22,7 @@ Y = (X[:, 0] > 0.0).astype(int) + (X[:, 1] > 0.5)
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
 @pytest.mark.parametrize("kind", [KernelClassifier, KernelRegressor, KernelPCA, KernelCCA])
-def test_blocks_with_weights_that_cannot_be_are_refused(kind, wrong):
+def test_blocks_with_invalid_weights_are_refused(kind, wrong):
     weight = np.where(np.arange(300) == 7, wrong, 1.0)
     model = kind(n_components=16)
     with pytest.raises(ValueError, match=r"weights must be finite numbers of at least 0, found \S+ in row 7"):
@@ -33,7 +33,7 @@ def test_blocks_with_weights_that_cannot_be_are_refused(kind, wrong):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
 @pytest.mark.parametrize("wrong", [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 0.0, 1: 0.0}])
-def test_class_weights_that_cannot_be_are_refused(loss, wrong):
+def test_invalid_class_weights_are_refused(loss, wrong):
     with pytest.raises(ValueError, match="class_weight must have finite numbers of at least 0, not all of them 0"):
         KernelClassifier(n_components=16, loss=loss, class_weight=wrong, kernel=None, C=1.0, preparation=None).fit(
             X, Y > 0

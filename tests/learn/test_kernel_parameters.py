@@ -121,7 +121,7 @@ def test_a_kernel_without_fields_says_so():
     assert "kernel__gamma" not in KernelRegressor(map=OrthogonalFourier(), alpha=1.0, preparation=None).get_params()
 
 
-def test_text_that_is_no_kernel_is_refused_where_it_is_used():
+def test_text_that_is_not_a_kernel_is_refused_where_it_is_used():
     X, y = problem()
     model = KernelRegressor("gausian", alpha=1.0, preparation=None)
     assert "gausian" in repr(model)

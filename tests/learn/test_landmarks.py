@@ -378,7 +378,7 @@ def test_landmarks_grow_where_the_loss_is_steep(monkeypatch):
     assert penalised(grown, X, y) == pytest.approx(grown.convergence_.objectives[-1], rel=1e-6)
 
 
-def test_rows_of_no_weight_are_no_landmarks_by_loss(monkeypatch):
+def test_rows_of_no_weight_are_never_landmarks_by_loss(monkeypatch):
     monkeypatch.setattr(landmark_fit, "LEAST_PILOT", 8)
     fit = landmark_fit.LandmarkFit(None, 5, True, 1, 0.0)
     slopes = np.zeros(1000)

@@ -271,7 +271,7 @@ def test_float32_and_sparse_rows(name):
 
 
 @pytest.mark.parametrize("name", list(LOSSES))
-def test_features_that_are_made_again_give_the_same(name):
+def test_features_that_are_recomputed_give_the_same(name):
     X, y = problem(900)
     y = targets(name, y)
     held = learner(name, scale="standard").fit(X, y)
@@ -348,7 +348,7 @@ def test_medians_take_weights_into_account():
         ({"loss": "huber", "max_iter": 0}, "max_iter must be"),
     ],
 )
-def test_arguments_that_cannot_be(options, message):
+def test_invalid_arguments_are_refused(options, message):
     X, y = problem()
     with pytest.raises(ValueError, match=message):
         KernelRegressor(n_components=8, **({"kernel": None, "alpha": 1.0, "preparation": None} | options)).fit(X, y)
@@ -412,7 +412,7 @@ def test_models_are_saved_and_loaded(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["huber by itself", "quantiles", "poisson"])
-def test_a_run_that_was_stopped_goes_on_to_the_same_file(name, tmp_path):
+def test_a_run_that_was_stopped_continues_to_the_same_file(name, tmp_path):
     X, y = problem(300)
     y = targets(name, y)
     whole, passes = tmp_path / "whole", []

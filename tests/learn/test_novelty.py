@@ -108,7 +108,7 @@ def test_far_rows_are_novel_with_few_landmarks_too():
     assert model.pvalues(X[:1] + 8.0)[0] == pytest.approx(1 / (1 + KEPT))
 
 
-def test_rows_off_a_curve_are_told_apart_better_than_by_a_one_class_machine():
+def test_rows_off_a_curve_are_distinguished_better_than_by_a_one_class_machine():
     rng = np.random.default_rng(0)
 
     def ring(n):
@@ -150,7 +150,7 @@ def test_what_cannot_be_merged_is_refused():
         kept.merge(mercer.learn.KernelPCA())
 
 
-def test_a_saved_model_goes_on(tmp_path):
+def test_a_saved_model_continues(tmp_path):
     X = rows(300)
     model = KernelNovelty(KERNEL, n_components=32, random_state=0).partial_fit(X[:200])
     mercer.save(model, tmp_path / "model.mercer")
@@ -183,7 +183,7 @@ def test_rows_of_every_kind():
         ({"map": "exact"}, "map='exact' is for classifiers"),
     ],
 )
-def test_arguments_that_cannot_be_are_refused(given, found):
+def test_invalid_arguments_are_refused(given, found):
     with pytest.raises(ValueError, match=found):
         KernelNovelty(**given).fit(rows())
 

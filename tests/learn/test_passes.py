@@ -122,7 +122,7 @@ def test_landmarks_and_features_that_are_kept_need_no_reads_of_their_own(folder,
     assert "scales and labels and sample" in passes
 
 
-def test_features_that_take_too_much_memory_are_made_again(folder, monkeypatch):
+def test_features_that_take_too_much_memory_are_recomputed(folder, monkeypatch):
     learner, table = LEARNERS["regressor by default"][0], table_of(folder, "parquet", "number")
     kept = clone(learner).fit(table)
     assert reads(learner, table)[0] == 2

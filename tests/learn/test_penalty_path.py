@@ -538,7 +538,7 @@ def test_the_solver_reports_its_cost(model, name):
         assert model.objective_ > 0.0
 
 
-def test_what_is_not_counted_is_no_number():
+def test_what_is_not_counted_is_not_a_number():
     found = SolverCost.of(Report(True, 3, 0, (1.0,), 0.0, "liblinear"))  # as models of earlier versions hold it
     assert found.name == "liblinear"
     assert np.isnan(found.operations)
@@ -627,7 +627,7 @@ def test_more_operations_are_expected_of_more_penalties():
         ),
     ],
 )
-def test_penalties_that_cannot_be(model, message):
+def test_invalid_penalties_are_refused(model, message):
     X, y = problem(30)
     with pytest.raises(ValueError, match=message):
         model.fit(X, classes(y))

@@ -93,7 +93,7 @@ def test_the_gate_turns_down_scales_that_do_not_help():
     assert model.score(X, rng.normal(size=800)) < 0.1
 
 
-def test_no_gate_where_scales_of_columns_are_asked_for():
+def test_no_gate_where_scales_of_columns_are_requested():
     X = np.random.default_rng(7).normal(size=(240, 5))
     y = np.sin(X.sum(axis=1))  # in which all columns count alike
     model = regressor().fit(X, y)
@@ -477,7 +477,7 @@ def test_cells_with_different_classes_are_learned_though_most_have_one_or_two_ro
     assert model.score(X[1000:], y[1000:]) > 0.75
 
 
-def test_copies_that_balance_several_classes_are_no_new_rows():
+def test_copies_that_balance_several_classes_are_not_new_rows():
     """The most frequent of ten classes is not copied, and rows occur five times on average."""
     rng = np.random.default_rng(0)
     y = np.r_[np.zeros(100, dtype=int), np.repeat(np.arange(1, 10), 10)]

@@ -67,7 +67,7 @@ def test_plain_values_at_many_landmarks_have_the_preimages_of_whitened_ones():
 
 
 @pytest.mark.parametrize("scale", ["auto", "standard", "common", "minmax", None])
-def test_columns_come_back_in_their_own_units(scale):
+def test_columns_are_restored_in_their_own_units(scale):
     X = rows()
     X = np.column_stack([X, np.full(len(X), 7.0), np.random.default_rng(2).standard_cauchy(len(X))])
     model = KernelPCA("gaussian(0.1)", n_directions=60, fit_inverse_transform=True, alpha=1e-6, random_state=0)
@@ -77,7 +77,7 @@ def test_columns_come_back_in_their_own_units(scale):
     assert model.inverse_transform(model.transform(X)).shape == X.shape
 
 
-def test_columns_beyond_reach_scaled_again_and_with_gaps_come_back():
+def test_columns_beyond_reach_scaled_again_and_with_gaps_are_restored():
     X = rows()
     X[::7, 1] = np.nan
     preparation = KernelPCA("gaussian(0.1)", scale="auto", random_state=0).fit(X).preparation_
@@ -113,7 +113,7 @@ def test_batches_and_merges_are_one_pass(dtype):
         )
 
 
-def test_kept_sums_go_on_also_from_a_file(tmp_path):
+def test_kept_sums_continue_also_from_a_file(tmp_path):
     X = rows()
     model = machine(scale="standard", keep_statistics=True).fit(X[:120])
     mercer.save(model, tmp_path / "model")

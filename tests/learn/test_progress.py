@@ -183,7 +183,7 @@ def test_files_and_batches_have_shares_too(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ridge", "held", "clusters"])
-def test_a_run_that_goes_on_has_shares_too(name, tmp_path):
+def test_a_run_that_continues_has_shares_too(name, tmp_path):
     X, y = problem()
     model = clone(LEARNERS[name][0]).set_params(map=features())
     what = {"ridge": "sums", "held": "conjugate gradients", "clusters": "clusters"}[name]

@@ -107,7 +107,7 @@ def test_rows_outside_are_predicted_on_the_surface_of_the_region(form):
     assert np.abs(free.predict(form(new))).max() > 10.0 * np.ptp(y)
 
 
-def test_an_identifier_that_goes_on_costs_no_more_than_its_column():
+def test_an_increasing_identifier_costs_no_more_than_its_column():
     X, y = rows_with_a_trend(1200)
     identifiers = np.arange(1200.0)[:, None]
     model = KernelRegressor(random_state=0).fit(np.hstack([X, identifiers])[:300], y[:300])

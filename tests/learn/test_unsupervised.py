@@ -58,7 +58,7 @@ def test_signs_are_fixed():
     assert (one.directions_ @ one.mean_ > 0).all()
 
 
-def test_fewer_components_than_asked_for():
+def test_fewer_components_than_requested():
     X = np.repeat(rows(4), 10, axis=0)
     model = KernelPCA(n_directions=30, random_state=0).fit(X)
     assert model.transform(X).shape == (40, 3)

@@ -332,7 +332,7 @@ def test_large_curvatures_keep_their_digits_in_float32():
     assert ours < 1.01 * theirs
 
 
-def test_a_preconditioner_that_has_lost_its_sign_is_passed_over_for_a_step(monkeypatch):
+def test_a_preconditioner_that_has_lost_its_sign_is_skipped_for_a_step(monkeypatch):
     X, Y, _ = problem()
     sums = KernelRegressor(map=features(), alpha=1.0, preparation=None).fit(X, Y)
     original, signs = RowPreconditioner.__call__, iter([1.0, 1.0, -1.0])  # the first is for the intercept

@@ -165,7 +165,7 @@ def test_invalid_arguments_are_refused(sketch, message):
         sketch.fit(sample_rows())
 
 
-def test_things_that_are_no_kernels_and_no_maps():
+def test_things_that_are_neither_kernels_nor_maps_are_refused():
     with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, or text .*, found 2"):
         TensorSketch(2).fit(sample_rows())
     with pytest.raises(ValueError, match="unknown kernel 'polly'; did you mean 'poly'"):
@@ -206,7 +206,7 @@ def test_a_refusal_names_the_map_that_would_be_chosen(make, kernel, chosen):
         make(kernel).fit(np.abs(sample_rows()))
 
 
-def test_kernel_error_wants_a_map():
+def test_kernel_error_needs_a_map():
     with pytest.raises(TypeError, match="kernel_error takes a feature map, found Pipeline"):
         mercer.kernel_error(make_pipeline(TensorSketch()).fit(sample_rows()), sample_rows())
 

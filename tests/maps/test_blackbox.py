@@ -153,7 +153,7 @@ def test_a_function_of_rows_is_the_kernel(rule, dtype):
 
 
 @pytest.mark.parametrize("landmarks", ["uniform", "kmeans", list(range(10))], ids=["uniform", "kmeans", "given"])
-def test_a_function_is_called_for_landmarks_and_the_trace_is_measured_when_asked_for(landmarks):
+def test_a_function_is_called_for_landmarks_and_the_trace_is_measured_on_demand(landmarks):
     X, calls = rows(2000), []
 
     def counted(x, y):
@@ -178,7 +178,7 @@ def test_a_function_is_called_for_landmarks_and_the_trace_is_measured_when_asked
     assert len(calls) == 7 * 10
 
 
-def test_what_is_no_kernel_may_be_seen_when_the_trace_is_measured():
+def test_what_is_not_a_kernel_may_be_seen_when_the_trace_is_measured():
     X = rows(500)
 
     def nearly(x, y):  # except for one row, which is not a landmark

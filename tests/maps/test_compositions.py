@@ -57,7 +57,7 @@ def test_a_few_long_rows_do_not_take_the_width(kernel):
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine])
-def test_a_kernel_too_narrow_for_the_rows_is_said(load):
+def test_a_kernel_too_narrow_for_the_rows_is_reported(load):
     X = load().data
     with pytest.warns(UserWarning, match=r"TaylorSketch expects a relative error of .*: 64 features are too few for"):
         sketch = TaylorSketch(Gaussian(10.0), n_components=64, random_state=0).fit(X)

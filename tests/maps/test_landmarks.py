@@ -125,7 +125,7 @@ def test_pivots_stop_where_nothing_is_left():
     assert len(pivots_of(np.zeros((4, 4)), 0, 3).pivots) == 0
 
 
-def test_a_row_that_only_seems_to_be_left_is_passed_over():
+def test_a_row_that_only_seems_to_be_left_is_skipped():
     # The diagonal says that there is something in row 0, the matrix that there is not.
     A = np.diag([0.0, 1.0, 1.0])
     pivots, trace = rpcholesky(Stream(0), np.array([1e6, 1.0, 1.0]), lambda s: A[:, s], lambda s: A[np.ix_(s, s)], 3)

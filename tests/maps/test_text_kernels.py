@@ -140,7 +140,7 @@ def test_bounds_and_choices_take_text():
     assert Search(table, "regression", kernels=["rbf", "matern"], features=8).kernels[0] == Gaussian("scale")
 
 
-def test_precomputed_is_no_kernel_of_rows():
+def test_precomputed_is_not_a_kernel_of_rows():
     with pytest.raises(ValueError, match="give it alone, to Nystrom or to a learner"):
         OrthogonalFourier("precomputed").fit(sample_rows())
 

@@ -177,7 +177,7 @@ def test_pairs_of_columns_stay_pairs_where_the_left_map_ends_with_one(widths, pa
 
 
 @pytest.mark.parametrize("join", [Stack, TensorProduct])
-def test_a_function_is_no_kernel_to_add_or_multiply(join):
+def test_a_function_is_not_a_kernel_to_add_or_multiply(join):
     with pytest.raises(TypeError, match=r"right must be a map of a kernel of mercer\.kernels, found one of Pairwise"):
         join(TensorSketch(), Nystrom(np.dot)).fit(sample_rows())
 

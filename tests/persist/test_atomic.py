@@ -254,7 +254,7 @@ def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
 
 
 @POSIX
-def test_the_standard_output_goes_on_where_it_was(tmp_path):
+def test_the_standard_output_continues_where_it_was(tmp_path):
     write = "with atomic_write('/dev/stdout') as file: file.write(b'second')"
     code = f"import os\nfrom mercer._atomic import atomic_write\nos.write(1, b'first ')\n{write}"
     command = [sys.executable, "-c", code]

@@ -83,13 +83,13 @@ def kill_and_go_on(name, seed, folder):
 
 @pytest.mark.full
 @pytest.mark.parametrize(("name", "seed"), [("regressor", 1), ("hinge", 2)])
-def test_a_run_that_is_killed_goes_on(name, seed, tmp_path):
+def test_a_run_that_is_killed_continues(name, seed, tmp_path):
     kill_and_go_on(name, seed, tmp_path)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(10))
-def test_runs_that_are_killed_at_ten_moments_go_on(seed, tmp_path):
+def test_runs_that_are_killed_at_ten_moments_continue(seed, tmp_path):
     name = ("regressor", "hinge", "softmax")[seed % 3]
     after, blocks, rest = kill_and_go_on(name, 100 + seed, tmp_path)
     print(f"{name}: killed after {after} of {blocks} blocks, then {rest}, the same bytes")
@@ -108,7 +108,7 @@ os.replace = killed
 
 
 @pytest.mark.parametrize("call", [6, pytest.param(7, marks=pytest.mark.full)])
-def test_a_run_that_is_killed_between_writing_and_renaming_goes_on(call, tmp_path):
+def test_a_run_that_is_killed_between_writing_and_renaming_continues(call, tmp_path):
     process = started("regressor", tmp_path / "model", KILL.format(call))
     _, errors = process.communicate()
     assert process.returncode == -signal.SIGKILL, errors
@@ -204,7 +204,7 @@ def test_files_with_other_rows_are_refused(ending, tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_run_over_a_file_goes_on_to_the_same_bytes(ending, tmp_path):
+def test_a_run_over_a_file_continues_to_the_same_bytes(ending, tmp_path):
     X, y = problem()
     source, output = tmp_path / f"rows.{ending}", tmp_path / "model"
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
@@ -251,7 +251,7 @@ def test_a_run_on_another_thread_hears_no_signals_and_ends_well(tmp_path):
 # -- disks and folders -------------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_leaves_the_old_model_and_the_run_goes_on_later(tmp_path):
+def test_a_full_disk_leaves_the_old_model_and_the_run_continues_later(tmp_path):
     import resource
 
     X, y = problem()

@@ -40,7 +40,7 @@ def content(folder):
 
 @pytest.mark.parametrize("which", ["output", "checkpoint"])
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "npy"])
-def test_a_file_of_the_table_is_no_output(which, ending, tmp_path, monkeypatch):
+def test_a_file_of_the_table_is_not_an_output(which, ending, tmp_path, monkeypatch):
     X = problem()[0]
     source = tmp_path / f"rows.{ending}"
     if ending in ("csv", "parquet"):
@@ -61,7 +61,7 @@ def test_a_file_of_the_table_is_no_output(which, ending, tmp_path, monkeypatch):
     assert content(tmp_path) == before
 
 
-def test_files_beside_the_output_are_no_rows_either(tmp_path):
+def test_files_next_to_the_output_are_not_rows_either(tmp_path):
     X = problem()[0]
     for name in ("model.lock", "model.checkpoint", "model.checkpoint.previous"):
         source = tmp_path / name
@@ -316,7 +316,7 @@ def test_a_lock_that_is_a_hard_link_is_not_written_through(tmp_path):
         check_lock(tmp_path / "model.lock")
 
 
-def test_a_file_that_takes_the_place_of_a_lock_is_looked_at_again(tmp_path):
+def test_a_file_that_takes_the_place_of_a_lock_is_checked_again(tmp_path):
     (tmp_path / "model.lock").write_text("mine, and dear to me")  # as if it had come after `check_lock`
     with pytest.raises(FileExistsError, match="is not a lock of mercer"), locked(tmp_path / "model.lock"):
         pass

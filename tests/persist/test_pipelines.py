@@ -133,7 +133,7 @@ def targets(kind, X):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("step", STEPS, ids=str)
-def test_a_transformer_before_a_map_comes_back(step, dtype, tmp_path):
+def test_a_transformer_before_a_map_is_restored(step, dtype, tmp_path):
     X = rows().astype(dtype)
     model = make_pipeline(clone(step), features()).fit(X)
     found = again(model, tmp_path)
@@ -146,7 +146,7 @@ def test_a_transformer_before_a_map_comes_back(step, dtype, tmp_path):
 
 @pytest.mark.parametrize(("last", "kind"), LAST, ids=lambda one: str(one))
 @pytest.mark.parametrize("parameters", ["full", "seed"])
-def test_a_linear_model_after_a_map_comes_back(last, kind, parameters, tmp_path):
+def test_a_linear_model_after_a_map_is_restored(last, kind, parameters, tmp_path):
     X = rows()
     model = make_pipeline(features(), clone(last)).fit(X, targets(kind, X))
     same(model, again(model, tmp_path, parameters), X)
@@ -186,7 +186,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_columns_come_back(name, tmp_path):
+def test_columns_are_restored(name, tmp_path):
     X = mixed()
     for last in (features(), KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)):
         model = make_pipeline(clone(COLUMNS[name]), last).fit(X, X["a"] + X["m"])
@@ -196,12 +196,12 @@ def test_columns_come_back(name, tmp_path):
         assert str(found) == str(model)
 
 
-def test_columns_that_jobs_work_on_come_back_without_a_pipeline(tmp_path):
+def test_columns_that_jobs_work_on_are_restored_without_a_pipeline(tmp_path):
     alone = clone(COLUMNS["codes"]).set_params(n_jobs=2).fit(mixed())
     same(alone, again(alone, tmp_path), mixed(9, seed=1))
 
 
-def test_levels_of_every_kind_come_back(tmp_path):
+def test_levels_of_every_kind_are_restored(tmp_path):
     numbers, text = np.array([[1.5], [2.0], [np.nan]] * 9), np.array([["a"], ["b"], [None]] * 9, dtype=object)
     for X in (numbers, text, text[:18:3], np.array([["x"], ["yy"]] * 9), np.array([[3], [5]] * 9), numbers[:2] > 1.6):
         for encoder in (OneHotEncoder(handle_unknown="ignore"), OrdinalEncoder(encoded_missing_value=-2)):
@@ -222,7 +222,7 @@ def test_frames_that_a_step_gives_are_given_again(tmp_path):
     same(model, found, X)
 
 
-def test_pipelines_in_pipelines_come_back(tmp_path):
+def test_pipelines_in_pipelines_are_restored(tmp_path):
     X = rows()
     inner = Pipeline([("scaled", StandardScaler()), ("idle", "passthrough"), ("none", None), ("map", features())])
     model = Pipeline(

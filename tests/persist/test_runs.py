@@ -112,7 +112,7 @@ ALIKE = (
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.full if name in ALIKE else ()) for name in MODELS]
 )
-def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, most, tmp_path):
+def test_a_run_continues_from_every_checkpoint_to_the_same_bytes(name, most, tmp_path):
     model, (X, y) = MODELS[name], problem()
     y = targets(name, X, y)
     names, output = (tmp_path / "model.checkpoint", tmp_path / "model.checkpoint.previous"), tmp_path / "model"
@@ -139,7 +139,7 @@ def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, most, tmp_p
 
 
 @pytest.mark.parametrize("name", ["ridge", "loo", "hinge", "kmeans"])
-def test_a_run_that_ends_with_an_error_goes_on(name, tmp_path):
+def test_a_run_that_ends_with_an_error_continues(name, tmp_path):
     model, (X, y) = MODELS[name], problem()
     y = targets(name, X, y)
     train(clone(model), X, y, output=tmp_path / "whole")
@@ -440,10 +440,10 @@ def test_what_another_run_is_writing_stays(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["pca", "kmeans", "kmeans-batches"])
-def test_machines_on_plain_kernel_values_go_on(name, tmp_path, monkeypatch):
+def test_machines_on_plain_kernel_values_continue(name, tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.learn.solvers.choice.LEAST_LANDMARKS", 4)
     monkeypatch.setitem(MODELS, name, clone(MODELS[name]).set_params(map=few_landmarks()))
-    test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, 20, tmp_path)
+    test_a_run_continues_from_every_checkpoint_to_the_same_bytes(name, 20, tmp_path)
     assert mercer.load(tmp_path / "model").map_.whiten is False
 
 
@@ -456,7 +456,7 @@ def test_machines_on_plain_kernel_values_go_on(name, tmp_path, monkeypatch):
         pytest.param({"map": "exact"}, marks=pytest.mark.full),
     ],
 )
-def test_machines_on_landmarks_go_on_from_every_stage(arguments, tmp_path, monkeypatch):
+def test_machines_on_landmarks_continue_from_every_stage(arguments, tmp_path, monkeypatch):
     """The first machine, the one on all landmarks and the exact one have passes of the same names, and so have the
     fits for smaller weights with which the one for a large weight begins."""
     monkeypatch.setattr("mercer.learn.fitting.landmark_fit.LEAST_PILOT", 8)

@@ -93,7 +93,7 @@ def test_other_errors_are_raised(windows, tmp_path, monkeypatch):
         pass
 
 
-def test_a_file_that_is_no_lock_is_not_written_over(windows, tmp_path):
+def test_a_file_that_is_not_a_lock_is_not_overwritten(windows, tmp_path):
     path = tmp_path / "model.lock"
     path.write_text("my notes")
     with pytest.raises(FileExistsError, match="is not a lock of mercer"), locks.locked(path):

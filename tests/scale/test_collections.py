@@ -83,7 +83,7 @@ def test_what_does_not_belong_together_is_refused(rows, collections):
 
 
 @pytest.mark.parametrize("kind", [lambda X: dask.delayed(X), lambda X: bag.from_sequence(X.tolist())])
-def test_collections_that_are_no_rows_are_refused(kind, rows):
+def test_collections_that_are_not_rows_are_refused(kind, rows):
     model = regressor().fit(*rows[:2])
     for call in (lambda X: regressor().fit(X, rows[1]), model.predict, mercer.RandomFourier("gaussian(1)").fit):
         with pytest.raises(TypeError, match=r"are a Dask array or data frame, found (DelayedLeaf|Bag)"):

@@ -173,7 +173,7 @@ if __name__ == "__main__":
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["ridge", "hinge", "landmarks", "clusters"])
-def test_a_client_that_is_killed_goes_on_to_the_same_bytes(name, tmp_path, shared_cluster):
+def test_a_client_that_is_killed_continues_to_the_same_bytes(name, tmp_path, shared_cluster):
     script = tmp_path / "client.py"
     script.write_text(CLIENT)
 
@@ -277,7 +277,7 @@ def failing(folder):
 
 
 @pytest.mark.full
-def test_a_partition_that_fails_once_is_an_error_unless_retries_are_asked_for(collections, tmp_path, client):
+def test_a_partition_that_fails_once_is_an_error_unless_retries_are_requested(collections, tmp_path, client):
     make = lambda: LEARNERS["number"]().set_params(random_state=0)  # noqa: E731
     faulty = collections[0].map_blocks(failing(tmp_path), dtype=float)
     with pytest.raises(OSError, match="the network is down"):
@@ -302,7 +302,7 @@ def test_a_partition_that_kills_its_workers_is_a_clear_error(collections, own_cl
 
 
 @pytest.mark.full
-def test_a_lost_scheduler_is_a_clear_error_and_the_fit_goes_on_with_another(collections, tmp_path, shared_cluster):
+def test_a_lost_scheduler_is_a_clear_error_and_the_fit_continues_with_another(collections, tmp_path, shared_cluster):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

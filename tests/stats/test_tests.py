@@ -266,7 +266,7 @@ def test_threads_do_not_change_a_bit():
 
 
 @pytest.mark.parametrize("cls", [MMDTest, HSICTest])
-def test_arguments_that_cannot_be_are_refused(cls):
+def test_invalid_arguments_are_refused(cls):
     for given in ({"n_components": 0}, {"n_permutations": 1.5}, {"method": "bootstrap"}, {"n_jobs": 0}):
         with pytest.raises(ValueError, match=next(iter(given))):
             cls(**given)
@@ -274,7 +274,7 @@ def test_arguments_that_cannot_be_are_refused(cls):
         cls().result()
 
 
-def test_rows_that_cannot_be_are_refused():
+def test_invalid_rows_are_refused():
     X, Y = two_samples()
     with pytest.raises(ValueError, match="40 and 60"):
         hsic_test(X, Y)
