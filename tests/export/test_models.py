@@ -12,7 +12,7 @@ import pytest
 import mercer
 from mercer import KernelClassifier, KernelRegressor, RandomFourier, export
 from mercer.kernels import AdditiveChi2, Polynomial, SkewedChi2, VovkInfinite
-from mercer.learn import ConformalRegressor, KernelNovelty, KernelPCA
+from mercer.learn import ConformalRegressor, KernelKMeans, KernelNovelty, KernelPCA
 from mercer.learn.prepare.offsets_and_factors import WIDEST
 
 from .running import TOLERANCES, assert_agree, run
@@ -147,6 +147,44 @@ def test_rows_without_digits_left_are_nan():
         map.transform(np.array([[1e15, 1e15]]))
     found = run(map, np.array([[1e15, 1e15], [1.0, 2.0]]), "float64")["features"]
     np.testing.assert_array_equal(np.isnan(found).all(axis=1), [True, False])
+
+
+@pytest.mark.parametrize(("dtype", "far"), [("float32", 1e18), ("float64", 1e150)])
+@pytest.mark.parametrize("map", ["Nystrom", "TensorSketch"])
+def test_rows_whose_features_overflow_are_nan(dtype, far, map):
+    """Limits on predictions would otherwise make them numbers again."""
+    X = np.random.default_rng(0).normal(size=(60, 2)).astype(dtype)
+    bad = np.array([[far, 1.0], [1.0, 1.0], [-far, far]], dtype=dtype)
+    kernel = Polynomial(3, gamma=0.3, coef0=0.5)
+    given = {"map": map, "n_components": 16, "random_state": 0}
+    models = (
+        (KernelRegressor(kernel, alpha=0.1, **given).fit(X, X[:, 0]), "prediction", "predict"),
+        (KernelClassifier(kernel, C=1.0, **given).fit(X, X[:, 0] > 0), "probabilities", "predict_proba"),
+        (KernelPCA(kernel, **given).fit(X), "components", "transform"),
+        (KernelKMeans(kernel, n_clusters=2, **given).fit(X), "distances", "transform"),
+        (KernelNovelty(kernel, **given).fit(X), "scores", "score_samples"),
+        (getattr(mercer, map)(kernel, n_components=16, random_state=0).fit(X), "features", "transform"),
+    )
+    for model, name, method in models:
+        for row in bad[[0, 2]]:
+            with pytest.raises(ValueError, match=r"overflow|too large"):
+                getattr(model, method)(row[None])
+        found = run(model, bad, dtype)[name].reshape(3, -1)
+        assert np.isnan(found[[0, 2]]).all()
+        assert np.isfinite(found[1]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_whose_distances_overflow_are_far_from_everything(dtype):
+    X = np.random.default_rng(0).normal(size=(60, 2)).astype(dtype)
+    most = np.finfo(dtype).max
+    far = np.array([[most, 1.0], [-most, most], [1e30, 0.0]], dtype=dtype)
+    for kernel in ("gaussian(0.5)", "matern(1.5, length_scale=0.7)"):
+        model = KernelClassifier(kernel, map="Nystrom", n_components=16, scale="standard", C=1.0, random_state=0)
+        model.fit(X, X[:, 0] > 0)
+        found = run(model, far, dtype)
+        assert_agree(found["probabilities"], model.predict_proba(far), dtype)
+        np.testing.assert_array_equal(found["label"], model.predict(far))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -50,8 +50,14 @@ def answers(model: BaseEstimator, X: Symbol) -> Answers:
 
 
 def mapped(fitted: FittedMap, X: Symbol) -> Symbol:
-    """Return the features of prepared rows."""
-    return fitted.on(X).mapped(X)
+    """Return the features of prepared rows; rows whose features overflow are refused."""
+    return finite(fitted.on(X).mapped(X))
+
+
+def finite(values: Symbol) -> Symbol:
+    """Return values unchanged; rows for which they are not finite are refused, before a limit makes them finite."""
+    xp.any(~(abs(values) < np.inf))
+    return values
 
 
 def rows_of(model: KernelMachine, X: Symbol) -> Symbol:
@@ -72,10 +78,12 @@ def linear_values(
 ) -> Symbol:
     """Return <coef, z> + intercept of prepared rows, in the precision that the learner uses."""
     fitted, weights = model.map_.fitted_.linear(coef)
-    digits = np.float32 if size is None or weights is None else model.precision_for(weights, size)
-    Z = mapped(fitted, rows.astype(np.result_type(rows.dtype, digits)))
-    found = Z if weights is None else Z @ np.ascontiguousarray(weights.T.astype(Z.dtype))
     result = np.dtype(rows.dtype if dtype is None else dtype)
+    digits = np.float32 if size is None or weights is None else model.precision_for(weights, size)
+    rows = rows.astype(np.result_type(rows.dtype, digits))
+    Z = fitted.on(rows).mapped(rows)
+    found = Z if weights is None else Z @ np.ascontiguousarray(weights.T.astype(Z.dtype))
+    found = finite(found)
     if left is not None:
         found = found.astype(np.float64) * left[:, None]
     precise = np.result_type(found.dtype, result)

@@ -44,6 +44,9 @@ from ..symbol import ROWS, Symbol
 
 Matrix = NDArray[np.float64]
 
+FAR = 1e140
+"""An entry whose square has room for sums, and at which kernels of distances are 0."""
+
 
 def kernel_values(X: Symbol, kernel: Kernel, landmarks: Any) -> Symbol:
     """Return the values of a kernel for rows in float64 and landmarks."""
@@ -127,9 +130,12 @@ def horner(coefficients: tuple[float, ...], t: Symbol) -> Symbol:
 
 
 def squared_distances(X: Symbol, L: Matrix) -> Symbol:
-    """Return squared distances, computed from an origin near the landmarks to avoid cancellation."""
+    """Return squared distances, computed from an origin near the landmarks to avoid cancellation.
+
+    Of rows so far away that their squares overflow, they would be the difference of infinities, which is NaN.
+    """
     origin = L.mean(axis=0)
-    rows, others = X - origin, L - origin
+    rows, others = xp.minimum(xp.maximum(X - origin, -FAR), FAR), L - origin
     norms = xp.sum(rows * rows, axis=1, keepdims=True) + np.einsum("ij,ij->i", others, others)
     return xp.maximum(norms - 2.0 * (rows @ others.T), 0.0)
 
