@@ -1,17 +1,18 @@
 """What users of kernel methods have requested, compared with the best available tool: one command per comparison.
 
 ``python benchmarks/asks.py null [RUNS]`` counts false alarms of the tests at 5 %, on samples of several kinds without
-any difference or dependence. ``power`` counts how often the tests at linear cost find a difference or dependence,
-compared with the same tests on all pairs of as many rows as they can process in the same time. ``hyppo`` compares
-p-values and times with hyppo's. ``novelty`` compares :class:`mercer.learn.KernelNovelty` with scikit-learn's
-OneClassSVM on handwritten digits, with one digit at a time as the novel one. ``intervals`` compares jackknife+, CV+,
-split and sets of classes with those of MAPIE, on the same learner. ``gaussian`` compares likelihoods and their
-derivatives with those of scikit-learn's GaussianProcessRegressor. ``forgetting`` compares rows that fade in
-``partial_fit`` with fits to all rows so far, weighted by age. ``importances`` compares gradients with permutations of
-columns, and ``preimages`` pre-images with those of scikit-learn's KernelPCA. Seconds are of the processor; run them
-with OMP_NUM_THREADS=1. MAPIE and hyppo are not among the requirements: ``pip install mapie hyppo``; start hyppo as
-``python -P``, because numba would otherwise import ``coverage.py`` next to this file instead of the package of that
-name.
+any difference or dependence; ``few [RUNS]`` does so for random signs with few rows. ``power`` counts how often the
+tests at linear cost find a difference or dependence, compared with the same tests on all pairs of as many rows as they
+can process in the same time. ``hyppo`` compares p-values and times with hyppo's. ``novelty`` compares
+:class:`mercer.learn.KernelNovelty` with scikit-learn's OneClassSVM on handwritten digits, with one digit at a time as
+the novel one. ``intervals`` compares jackknife+, CV+, split and sets of classes with those of MAPIE, on the same
+learner. ``classes`` counts how often sets contain the true class if there are many classes, a rare one, or groups of
+different difficulty. ``gaussian`` compares likelihoods and their derivatives with those of scikit-learn's
+GaussianProcessRegressor. ``forgetting`` compares rows that fade in ``partial_fit`` with fits to all rows so far,
+weighted by age. ``importances`` compares gradients with permutations of columns, and ``preimages`` pre-images with
+those of scikit-learn's KernelPCA. Seconds are of the processor; run them with OMP_NUM_THREADS=1. MAPIE and hyppo are
+not among the requirements: ``pip install mapie hyppo``; start hyppo as ``python -P``, because numba would otherwise
+import ``coverage.py`` next to this file instead of the package of that name.
 """
 
 from __future__ import annotations
@@ -109,6 +110,32 @@ def null(runs: int = 2000) -> None:
         spent = time.process_time() - start
         error = np.sqrt(share * (1.0 - share) / runs)
         print(f"| {name} | {runs} | {100 * share:.2f} % | {100 * error:.2f} % | {1e3 * spent / runs:.1f} |", flush=True)
+
+
+def few(runs: int = 400) -> None:
+    """False alarms of random signs with few rows, and of permutations, on a few random features."""
+    from mercer import RandomFourier
+    from mercer.kernels import Gaussian
+
+    def flat(rng: np.random.Generator, rows: int) -> np.ndarray:
+        return rng.normal(size=(rows, 2))
+
+    def features(count: int) -> Any:
+        return RandomFourier(Gaussian(0.3), n_components=count)
+
+    print("| test | rows | method | false alarms at 5 % |\n|---|---|---|---:|")
+    given: dict[str, Any] = {"kernel": features(16), "n_permutations": 99}
+    both: dict[str, Any] = {"kernel_x": features(12), "kernel_y": features(12), "n_permutations": 99}
+    with warnings.catch_warnings(action="ignore"):
+        for rows in (2, 4, 8, 16, 31):
+            run = at_once(mmd_test, flat, rows, 2100, **given)
+            share = np.mean([run(seed) <= LEVEL for seed in range(runs)])
+            print(f"| mmd_test | {rows} and 2,100 | random signs | {100 * share:.1f} % |", flush=True)
+        for rows in (4, 6, 10, 20, 40, 100):
+            for method in ("wild", "permutation"):
+                run = at_once(hsic_test, flat, rows, method=method, **both)
+                share = np.mean([run(seed) <= LEVEL for seed in range(runs)])
+                print(f"| hsic_test | {rows} | {method} | {100 * share:.1f} % |", flush=True)
 
 
 # -- power at equal time -----------------------------------------------------------------------------------------------
@@ -375,6 +402,64 @@ def intervals(splits: int = 5) -> None:
         print(f"| {method} | {sizes} | {slow:.2f} | {fast:.3f} | {ratio:.1f} |", flush=True)
 
 
+def thirty(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Thirty classes that overlap, and one group."""
+    centres = 1.6 * np.random.default_rng(99).normal(size=(30, 4))
+    y = rng.integers(0, 30, size=rows)
+    return centres[y] + rng.normal(size=(rows, 4)), y, np.zeros(rows)
+
+
+def one_rare(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two classes, and a third of one row in a hundred, which lies between them."""
+    y = np.where(rng.random(rows) < 0.01, 2, rng.random(rows) < 0.5)
+    centres = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.5]])
+    X = rng.normal(size=(rows, 4))
+    X[:, :2] += centres[y]
+    return X, y, np.zeros(rows)
+
+
+def two_groups(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Four classes, which are hard to tell apart in a group of 8 % of the rows."""
+    groups = (rng.random(rows) < 0.08).astype(np.float64)
+    X = rng.normal(size=(rows, 3))
+    noisy = X[:, 0] + np.where(groups > 0.0, 1.5, 0.3) * rng.normal(size=rows)
+    return X, (noisy > 0.0) + 2 * (X[:, 1] > 0.5), groups
+
+
+def classes(splits: int = 100) -> None:
+    """Sets of classes from 1,500 rows, of which a quarter is set aside, for 3,000 others."""
+    print("| classes | score | covered, % | of the least covered class, % | classes a set | empty, % |")
+    print("|---|---|---:|---:|---:|---:|")
+    trials: tuple[tuple[str, Any, Any, bool], ...] = (
+        ("30", thirty, "probability", False),
+        ("30", thirty, "cumulated", False),
+        ("3, one of them rare", one_rare, "probability", False),
+        ("3, one of them rare", one_rare, "cumulated", False),
+        ("4, without groups", two_groups, "probability", False),
+        ("4, in two groups", two_groups, "probability", True),
+    )
+    for name, sample, score, grouped in trials:
+        found, each = [], []
+        for seed in range(splits):
+            rng = np.random.default_rng(seed)
+            (X, y, groups), (new, truth, others) = sample(rng, 1500), sample(rng, 3000)
+            learner = KernelClassifier("gaussian(0.15)", n_components=64, C=1.0, loss="squared", preparation=None)
+            model = ConformalClassifier(learner.set_params(random_state=seed), conformity=score, random_state=seed)
+            model.fit(X, y, groups=groups if grouped else None)
+            sets = model.predict_set(new, groups=others if grouped else None)
+            hit, sizes = sets[np.arange(len(truth)), truth], sets.sum(axis=1)
+            parts = others if others.any() else truth
+            each.append([np.mean(hit[parts == part]) for part in range(int(parts.max()) + 1)])
+            found.append((np.mean(hit), np.mean(sizes), np.mean(sizes == 0)))
+        covered, size, empty = np.mean(found, axis=0)
+        error = 100.0 * np.std([one[0] for one in found]) / np.sqrt(splits)
+        least = 100.0 * np.nanmean(each, axis=0).min()
+        print(
+            f"| {name} | {score} | {100 * covered:.2f} ± {error:.2f} | {least:.1f} | {size:.2f} | {100 * empty:.1f} |",
+            flush=True,
+        )
+
+
 # -- Gaussian processes ------------------------------------------------------------------------------------------------
 
 
@@ -514,7 +599,11 @@ def preimages(rows: int = 1000, parts: int = 32) -> None:
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    one.__name__: one for one in (null, power, hyppo, novelty, intervals, gaussian, forgetting, importances, preimages)
+    one.__name__: one
+    for one in (
+        *(null, few, power, hyppo, novelty, intervals, classes),
+        *(gaussian, forgetting, importances, preimages),
+    )
 }
 
 if __name__ == "__main__":

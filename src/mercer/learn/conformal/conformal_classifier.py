@@ -77,6 +77,10 @@ class ConformalClassifier(ClassifierMixin, ConformalPredictor):
     \alpha`, and at most :math:`1 - \alpha + 1 / (n + 1)` if no scores are equal, over the draw of all rows and for any
     classifier.
 
+    This is the coverage of all rows together, or of a group if ``fit`` was given groups. It is not that of every class:
+    a class that is rare or hard to tell from others is covered less, and the others more. If one row in a hundred is of
+    a class that lies between others, its rows may hardly ever be covered (``benchmarks/README.md``).
+
     References
     ----------
     .. [1] Sadinle, Lei and Wasserman, Least ambiguous set-valued classifiers with bounded error levels, JASA 2019.
