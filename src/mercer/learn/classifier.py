@@ -195,7 +195,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
           ``memory``, or more than the machine has.
         - "auto" uses the cheapest of the first three by a count of operations, and "wide" if second moments do not fit
           in memory.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         The solver stops when the objective is certain to be within this distance of its minimum, relative to the
         minimum, or when no step reduces it any further. A warning is issued if the distance is not certain at the end.
         Values below the rounding errors of the rows, 1.2e-7 in float32, have no further effect. In float32 and with a
@@ -372,7 +372,7 @@ class KernelClassifier(ClassifierMixin, MomentMachine):
         class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
         solver: Literal["auto", "newton", "landmarks", "wide", "liblinear"] = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 100,
         memory: MemoryArgument = None,
         probabilities: Literal["calibrated", "laplace"] = "calibrated",
