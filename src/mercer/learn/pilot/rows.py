@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 
 HELD_SHARE = 0.25
 """The share of the rows that is held out of everything, for the final decision about learned columns."""
-OFTEN = 3
+OFTEN = 2
 """If rows occur at least so many times on average, they are drawn from few possible ones."""
 FEW = 2
 """A column has few values if there are at least this many times as many different rows."""
