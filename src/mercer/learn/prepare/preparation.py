@@ -468,7 +468,7 @@ class Preparation:
         factor = in_precision(self.factor, rows.dtype)
         if sp.issparse(rows):
             return type(rows)((rows.data * factor[rows.indices], rows.indices, rows.indptr), rows.shape)
-        with np.errstate(over="ignore" if self._has_reach else None):
+        with np.errstate(over="ignore"):
             return (rows if self.offset is None else rows - self.offset.astype(rows.dtype)) * factor
 
     @property

@@ -281,6 +281,8 @@ class LandmarkNewton(Newton):
         self.unfinished = 0
         """Products with all rows in steps that ended too early."""
         self.takes_hessians = False
+        self.is_on_the_way = False
+        """Whether the solution is only the start for a larger weight."""
         self.solved = 0.0
         """The strength of the loss of the last solution, from which the next one starts."""
         if loss.is_quadratic:  # a single, accurate step is sufficient
@@ -316,13 +318,14 @@ class LandmarkNewton(Newton):
 
         def make() -> tuple[NDArray[Any], ...]:
             solver = self.for_loss(self.loss.scaled(share))
+            solver.ratios, solver.is_on_the_way = self.ratios, True
             solution = super(LandmarkNewton, solver).minimise(ROUGHLY, max_iter, start)
             numbers = solution.report.n_iter, solver.unfinished, solver.takes_hessians, self.design.n_passes
-            return solution.W, np.array(numbers, dtype=np.int64)
+            return solution.W, np.array(numbers, dtype=np.int64), solver.ratios
 
         checkpoint = self.design.passes.context.checkpoint
         name = f"{self.design.n_features} landmarks, share {share:.17g} of the weight"
-        W, numbers = make() if checkpoint is None else checkpoint.settled(name, make)
+        W, numbers, self.ratios = make() if checkpoint is None else checkpoint.settled(name, make)
         count, self.unfinished, takes_hessians, self.design.n_passes = numbers.tolist()
         self.takes_hessians = bool(takes_hessians)
         self.factors, self.is_stale, self.preconditioner = None, True, None  # those of another weight
@@ -376,10 +379,17 @@ class LandmarkNewton(Newton):
         return self.decrement(gradient, step, values)
 
     @property
+    def needs_hessians(self) -> bool:
+        """Whether only Hessians tell how far the minimum is: if few rows may count in the end, and there is room."""
+        is_strong = self.loss.has_idle_rows and self.strength > MODERATE
+        return is_strong and not self.is_on_the_way and self.has_room_for_hessians
+
+    @property
     def is_trusted(self) -> bool:
-        return super().is_trusted and (self.is_fresh or not self.takes_hessians)
+        return super().is_trusted and (self.is_fresh or not (self.takes_hessians or self.needs_hessians))
 
     def learn_from(self, length: Matrix, seemed_last: bool) -> None:
+        self.takes_hessians = self.takes_hessians or (seemed_last and self.needs_hessians)
         self.is_stale = self.is_stale or seemed_last or bool((length < SHORT).any())
 
     # -- what is to come, and a run that ends early --------------------------------------------------------------------
