@@ -95,6 +95,16 @@ def test_losses_with_corners_against_the_dual_programme(loss, alpha):
     assert model.gap_ <= 1e-8
 
 
+def test_losses_with_corners_end_by_a_bound(monkeypatch):
+    def estimated(*arguments):
+        raise AssertionError("the gap of a loss with corners is estimated")
+
+    monkeypatch.setattr(LandmarkNewton, "estimated_gap", estimated)
+    X, y = noisy(80)
+    model = KernelRegressor(map=landmarks(20), solver="landmarks", loss="quantile", alpha=0.1, **CORNERS["quantile"])
+    assert model.fit(X, y).convergence_.converged
+
+
 @pytest.mark.parametrize(("loss", "memory"), [("quantile", None), ("quantile", 1000), ("epsilon_insensitive", None)])
 def test_losses_with_corners_agree_with_whitened_features(loss, memory):
     X, y = noisy()
