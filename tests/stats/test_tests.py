@@ -1,5 +1,7 @@
 """Tests of two samples and of independence against their quadratic formulas, and their level and power."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -321,3 +323,16 @@ def test_vectors_are_columns(test):
 def test_public_names():
     assert mercer.stats is stats
     assert set(stats.__all__) <= set(dir(stats))
+
+
+def test_random_signs_of_too_few_rows_warn():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(31, 2)), rng.normal(size=(400, 2))
+    with pytest.warns(UserWarning, match="too small with only 31 rows, fewer than 32"):
+        mmd_test(X, Y, method="wild", random_state=0)
+    with pytest.warns(UserWarning, match="too small with only 31 rows, fewer than 32"):
+        hsic_test(X, Y[:31], method="wild", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mmd_test(Y[:32], Y, method="wild", random_state=0)
+        hsic_test(X[:31], Y[:31], random_state=0)
