@@ -76,7 +76,10 @@ def test_labels_follow_from_p_values():
     np.testing.assert_array_equal(model.predict(new), np.where(p <= 0.1, -1, 1))
     np.testing.assert_allclose(model.decision_function(new), model.score_samples(new) - model.offset_)
     known = model.left_out_scores_
-    p_of = lambda score: (1 + (known >= score).sum()) / (1 + len(known))  # noqa: E731
+
+    def p_of(score):
+        return (1 + (known >= score).sum()) / (1 + len(known))
+
     np.testing.assert_allclose(p, [p_of(-score) for score in model.score_samples(new)])
     assert p_of(np.nextafter(-model.offset_, np.inf)) <= 0.1 < p_of(-model.offset_)
 

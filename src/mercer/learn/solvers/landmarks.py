@@ -260,7 +260,8 @@ class LandmarkNewton(Newton):
     The estimate is used only if the quadratic model holds over a whole step: the best length of the last step, or of
     the step that is left, is about 1. Where the preconditioner overestimates the Hessian, what is left of the gradient
     looks too small, by a factor that the conjugate gradients themselves tell. They tell it only after some steps, so
-    that estimates with the Hessians of an earlier point are not used either.
+    that estimates with the Hessians of an earlier point are not used, nor, if there is memory for Hessians and the
+    weight is large, those without any.
 
     Parameters
     ----------
